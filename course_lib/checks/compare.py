@@ -1,0 +1,155 @@
+"""Say whether two values agree, and if not, the first thing a person would notice."""
+
+import math
+from itertools import permutations
+
+import torch
+from torch import Tensor
+
+TOLERANCE = {torch.float64: 1e-8, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+def tolerance(inputs: tuple) -> float:
+    """The relative error that rounding explains: that of the coarsest floating input."""
+    floating = [TOLERANCE.get(i.dtype, 0) for i in inputs if isinstance(i, Tensor)]
+    return max([TOLERANCE[torch.float32], *floating])
+
+
+def difference(got: object, want: object, tol: float) -> str | None:
+    """The first difference in words, or None where the values agree up to `tol`.
+
+    A number and a tensor of no axes, a list and a tuple, and floats of any width are the same.
+    """
+    got, want = _plain(got), _plain(want)
+    if got is None and want is not None:
+        return "it returns None. Is there a return?"
+    if isinstance(want, Tensor):
+        return _tensor_difference(got, want, tol)
+    if isinstance(want, list):
+        return _list_difference(got, want, tol)
+    if isinstance(want, dict):
+        return _dict_difference(got, want, tol)
+    if isinstance(want, float) and isinstance(got, int | float) and not isinstance(got, bool):
+        close = got == want or abs(got - want) <= tol * (1 + abs(want))
+        both_nan = math.isnan(got) and math.isnan(want)
+        return None if close or both_nan else f"{_show(got)}; expected {_show(want)}"
+    if isinstance(want, int) and isinstance(got, float) and got == want:
+        return None
+    if isinstance(got, type(want)) or isinstance(want, type(got)):
+        return None if got == want else f"{_show(got)}; expected {_show(want)}"
+    return f"it returns {_kind(got)}; expected {_kind(want)}"
+
+
+def same(a: object, b: object, tol: float) -> bool:
+    """Whether two values agree up to `tol`."""
+    return difference(a, b, tol) is None
+
+
+def _tensor_difference(got: object, want: Tensor, tol: float) -> str | None:
+    if not isinstance(got, Tensor):
+        return f"it returns {_kind(got)}; expected {_kind(want)}"
+    if got.shape != want.shape:
+        return f"shape {list(got.shape)}; expected {list(want.shape)}"
+    if got.device != want.device:
+        return f"it lives on {got.device}; expected {want.device}"
+    if got.is_floating_point() != want.is_floating_point() or got.is_complex():
+        return f"dtype {_dtype(got)}; expected {_dtype(want)}"
+    if not want.is_floating_point():
+        return _count_different(got, want)
+    got, want = got.double(), want.double()
+    for name, odd in (("NaN", torch.isnan), ("infinite", torch.isinf)):
+        extra = int((odd(got) & ~odd(want)).sum())
+        if extra:
+            return f"{extra} of {got.numel()} numbers are {name}"
+    finite = want[want.isfinite()]
+    scale = tol * (finite.abs().max().item() if finite.numel() else 1.0)
+    if torch.allclose(got, want, rtol=tol, atol=scale + 1e-12, equal_nan=True):
+        return None
+    return _value_difference(got, want, tol, scale)
+
+
+def _count_different(got: Tensor, want: Tensor) -> str | None:
+    wrong = (got != want).nonzero()
+    if not len(wrong):
+        return None
+    at = tuple(wrong[0].tolist())
+    return (
+        f"{len(wrong)} of {want.numel()} entries differ, the first at {list(at)}: "
+        f"{got[at].item()}; expected {want[at].item()}"
+    )
+
+
+def _value_difference(got: Tensor, want: Tensor, tol: float, scale: float) -> str:
+    """Name what relates all the numbers, if anything does, else the largest error."""
+    close = {"rtol": tol, "atol": scale + 1e-12}
+    solid = want.abs() > 100 * scale
+    if solid.any():
+        factor = (got[solid] / want[solid]).median()
+        if factor != 0 and torch.allclose(got, want * factor, **close):
+            return f"every number is {factor:.4g} times what it should be"
+    if want.ndim > 1 and want.numel() <= 10_000:
+        for axes in permutations(range(want.ndim)):
+            moved = want.permute(axes)
+            if moved.shape == got.shape and torch.allclose(got, moved, **close):
+                return "every number is right but for its place: two axes are swapped"
+        if torch.allclose(got.flatten().sort().values, want.flatten().sort().values, **close):
+            return "the numbers are right, but they stand in another order"
+    error = torch.nan_to_num((got - want).abs())
+    at = tuple(torch.unravel_index(error.argmax(), error.shape))
+    index = [int(i) for i in at]
+    return f"{_show(got[at].item())} at {index}; expected {_show(want[at].item())}"
+
+
+def _list_difference(got: object, want: list, tol: float) -> str | None:
+    if not isinstance(got, list):
+        return f"it returns {_kind(got)}; expected {_kind(want)}"
+    if len(got) != len(want):
+        return f"it returns {len(got)} values; expected {len(want)}"
+    for i, (a, b) in enumerate(zip(got, want, strict=True)):
+        if found := difference(a, b, tol):
+            return f"value {i}: {found}"
+    return None
+
+
+def _dict_difference(got: object, want: dict, tol: float) -> str | None:
+    if not isinstance(got, dict):
+        return f"it returns {_kind(got)}; expected {_kind(want)}"
+    if missing := [key for key in want if key not in got]:
+        return f"the entry {missing[0]!r} is missing"
+    if extra := [key for key in got if key not in want]:
+        return f"the entry {extra[0]!r} is one too many"
+    for key in want:
+        if found := difference(got[key], want[key], tol):
+            return f"{key}: {found}"
+    return None
+
+
+def _plain(value: object) -> object:
+    """Numbers as Python numbers, tuples as lists: differences of form that aren't mistakes."""
+    if isinstance(value, Tensor):
+        plain = value.detach()
+        return plain.item() if plain.ndim == 0 and plain.device.type != "meta" else plain
+    if isinstance(value, tuple):
+        return list(value)
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0:
+        return value.item()
+    return value
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"a tensor {list(value.shape)}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def _dtype(value: Tensor) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def _show(value: object) -> str:
+    """A value in few characters."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

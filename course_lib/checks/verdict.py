@@ -1,0 +1,106 @@
+"""What the learner reads: a line for each property, then the one mistake that explains them."""
+
+from dataclasses import dataclass
+from html import escape
+
+from course_lib.checks.question import Mistake, Question
+
+UNWRITTEN = "Nothing is written yet: put your code where the NotImplementedError stands."
+UNNAMED = "No mistake in the bank gives these numbers. Begin with the first line marked --."
+
+
+@dataclass(frozen=True)
+class Line:
+    """One property, with the fact that holds or the fact that doesn't."""
+
+    ok: bool
+    text: str
+    points: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of one answer; text in a terminal, a list in Jupyter."""
+
+    question: Question
+    lines: tuple[Line, ...]
+    mistake: Mistake | None = None
+    where: str = ""
+    printed: str = ""
+    note: str = ""
+
+    @classmethod
+    def unwritten(cls, question: Question) -> "Verdict":
+        """The verdict on a stub: no points, and one message instead of one a property."""
+        lines = tuple(Line(False, probe.holds, probe.points) for probe in question.probes)
+        return cls(question, lines, note=UNWRITTEN)
+
+    @property
+    def points(self) -> int:
+        """What the properties that hold are worth."""
+        return sum(line.points for line in self.lines if line.ok)
+
+    @property
+    def passed(self) -> bool:
+        """Every property holds."""
+        return all(line.ok for line in self.lines)
+
+    @property
+    def _shown(self) -> tuple[Line, ...]:
+        return () if self.note else self.lines
+
+    def _notes(self) -> list[str]:
+        """The sentences under the list, in the order in which a person needs them."""
+        notes = [self.note] if self.note else []
+        if self.where:
+            notes.append(f"It stopped at your {self.where}")
+        if self.mistake is not None:
+            notes.append(f"{self.mistake.says} {self.mistake.asks}")
+            notes.append(f"Reread: {self.mistake.reread}.")
+        elif not self.passed and not self.note and not self.where:
+            notes.append(UNNAMED)
+        if self.printed:
+            first = " / ".join(self.printed.strip().splitlines()[:3])
+            notes.append("Your function printed: " + first[:100] + ("..." if first[100:] else ""))
+        return notes
+
+    def __str__(self) -> str:
+        question = self.question
+        head = f"check({question.name})"
+        title = f"{question.id} {question.title}"
+        score = f"{self.points} of {question.points} points"
+        lines = [f"{head:<30}  {title:<40}  {score}"]
+        lines += [f"  {'ok' if line.ok else '--'}   {line.text}" for line in self._shown]
+        return "\n".join(lines + [f"  {note}" for note in self._notes()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        question = self.question
+        rows = "".join(
+            f'<li style="margin:.15em 0"><b aria-hidden="true">{"✓" if line.ok else "✗"}</b> '
+            f"<b>{'ok' if line.ok else 'not yet'}</b> · {escape(line.text)}</li>"
+            for line in self._shown
+        )
+        listed = f'<ul style="list-style:none;padding-left:.5em;margin:.4em 0">{rows}</ul>'
+        notes = "".join(f'<p style="margin:.4em 0">{escape(note)}</p>' for note in self._notes())
+        return (
+            '<div style="border-left:4px solid currentColor;padding:.3em 1em;max-width:52em">'
+            f"<p style='margin:.2em 0'><b>{question.id} {escape(question.title)}</b> · "
+            f"{self.points} of {question.points} points</p>{listed if rows else ''}{notes}</div>"
+        )
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A message from `check` when there is nothing to judge."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(self.text)}</p>"
