@@ -1,0 +1,110 @@
+"""Explorables: small drawings that answer a slider at once, without asking Python.
+
+To add one, write `explorables/<name>.mjs` and give it an entry in `EXPLORABLES`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+FOLDER = Path(__file__).with_name("explorables")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What an explorable shows, where each control starts, and what else it needs to know."""
+
+    shows: str
+    controls: dict[str, tuple[object, Sequence]]  # name: (default, every value it may take)
+    constants: dict[str, object] = field(default_factory=dict)
+
+
+EXPLORABLES = {
+    "ledger": Entry(
+        "the sizes, bytes and operations of one attention call, and which wrong line of code "
+        "would run",
+        {"Tq": (3, range(1, 13)), "Tk": (5, range(1, 13)), "Dh": (4, range(1, 13))},
+        {"B": 1, "H": 2, "itemsize": 4},
+    ),
+    "saturation": Entry(
+        "how softmax weights, their entropy and their gradient change with the head size",
+        {"Dh": (64, [2**e for e in range(2, 13)]), "divided": (False, [False, True])},
+        # Mean 0 and variance 1 exactly, so an undivided score has a deviation of exactly √Dh.
+        {"z": [1.1, 0.2, 1.5, -1.8, -0.1, -0.8, -0.6, 0.5]},
+    ),
+}
+
+
+def defaults(name: str) -> dict[str, object]:
+    """The state an explorable starts in, for the still figure that stands above it."""
+    entry = _entry(name)
+    return {key: default for key, (default, _) in entry.controls.items()} | entry.constants
+
+
+def bundle(name: str) -> str:
+    """One JavaScript module out of the arithmetic, the toolkit and the drawing."""
+    # A widget's code travels as one string and can't import its neighbours. The files stay real
+    # modules, so that node can test them; here the lines that join them are taken out.
+    files = [FOLDER / f"{part}.mjs" for part in ("maths", "toolkit", name)]
+    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    text = re.sub(r"^import\s[^;]*;\n", "", text, flags=re.M)
+    return re.sub(r"^export (?!default)", "", text, flags=re.M)
+
+
+def with_text(bundled: tuple[dict, dict] | dict | None, text: str):
+    """Put a readable text into a widget's mime bundle, for whoever has no widgets."""
+    data = bundled[0] if isinstance(bundled, tuple) else bundled
+    if data is not None:
+        data["text/plain"] = text
+    return bundled
+
+
+class Explorable(anywidget.AnyWidget):
+    """A drawing with controls, alive even where no kernel runs."""
+
+    name = traitlets.Unicode().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    choices = traitlets.Dict().tag(sync=True)
+    _esm = traitlets.Unicode().tag(sync=True)
+
+    def __repr__(self) -> str:
+        start = {key: default for key, (default, _) in EXPLORABLES[self.name].controls.items()}
+        values = ", ".join(f"{key} = {value}" for key, value in start.items())
+        return (
+            f"Explorable {self.name!r} shows {EXPLORABLES[self.name].shows}. It needs a browser; "
+            f"the figure above shows its first view ({values})."
+        )
+
+    def _repr_mimebundle_(self, **kwargs):
+        return with_text(super()._repr_mimebundle_(**kwargs), repr(self))
+
+
+def explorable(name: str, **state: object) -> Explorable:
+    """Show an explorable, from its first view or from the values you give.
+
+    `explorable("ledger", Tq=1)` starts with one query. Every value can be reached with the
+    keyboard; the arithmetic runs in the page.
+    """
+    controls = _entry(name).controls
+    for key, value in state.items():
+        if key not in controls:
+            raise ValueError(f"explorable: {name!r} has no {key!r}; it has {list(controls)}")
+        allowed = list(controls[key][1])
+        if not any(a == value and type(a) is type(value) for a in allowed):
+            raise ValueError(f"explorable: {key} must be one of {allowed}; got {value!r}")
+    return Explorable(
+        name=name,
+        state=defaults(name) | state,
+        choices={key: list(allowed) for key, (_, allowed) in controls.items()},
+        _esm=bundle(name),
+    )
+
+
+def _entry(name: str) -> Entry:
+    if name not in EXPLORABLES:
+        raise ValueError(f"explorable: name must be one of {list(EXPLORABLES)}; got {name!r}")
+    return EXPLORABLES[name]
