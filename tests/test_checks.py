@@ -12,7 +12,7 @@ from course_lib.checks.compare import difference, same, tolerance
 from course_lib.checks.judge import judge
 from course_lib.checks.proof import describe, overview, prove
 from course_lib.checks.question import Probe, Question, gradient, mistake
-from course_lib.checks.verdict import UNNAMED, UNWRITTEN
+from course_lib.checks.verdict import IN_PLACE, UNNAMED, UNWRITTEN
 
 
 def rows(*shape: int, scale: float = 1.0):
@@ -106,6 +106,24 @@ def test_another_cause_with_the_same_failures_isnt_given_the_name():
     found = verdict(wrong_only_when_large)
     assert [line.ok for line in found.lines] == [True, False, True]
     assert found.mistake is None and UNNAMED in str(found)
+
+
+def test_a_mistake_that_explains_a_part_is_named_for_that_part():
+    def two_faults(scores):
+        return no_maximum.run(scores) if scores.abs().max() > 100 else over_the_queries.run(scores)
+
+    found = verdict(two_faults)
+    assert found.mistake is over_the_queries and found.explains == 2
+    assert "Part of it, 2 of 3 lines: Each column sums to one" in str(found)
+
+
+def test_one_fact_that_repeats_itself_is_told_once():
+    def careless(scores):
+        return scores.no_such_thing()
+
+    found = verdict(careless)
+    assert str(found).count("no_such_thing") == 2  # the fact, and the learner's line
+    assert "all 3 properties. Yours: AttributeError" in str(found)
 
 
 def test_a_stub_gets_one_message_and_no_points():
@@ -227,6 +245,10 @@ def test_the_first_difference_is_a_fact(fn, fact):
     assert fact in verdict(fn).lines[0].text
 
 
+def test_an_overwritten_argument_is_asked_about():
+    assert IN_PLACE in str(verdict(in_place)) and verdict(in_place).points == 0
+
+
 def test_an_error_shows_the_learners_own_line():
     def careless(scores):
         wide = scores.exp()
@@ -271,10 +293,10 @@ def test_an_interrupt_by_the_reader_gets_through():
 
 def test_html_says_the_same_and_escapes():
     def angry(scores):
-        raise ValueError("<b>no</b>")
+        raise ValueError(f"<b>{scores.sum()}</b>")
 
     page = verdict(angry)._repr_html_()
-    assert "&lt;b&gt;no&lt;/b&gt;" in page and page.count("<li") == 3
+    assert "&lt;b&gt;" in page and "<b>-" not in page and page.count("<li") == 3
 
 
 @pytest.mark.parametrize(

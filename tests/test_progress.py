@@ -81,7 +81,7 @@ def test_a_check_is_recorded_and_shown_by_a_new_process():
         [sys.executable, "-m", "course_lib", "progress"],
         capture_output=True, text=True, check=True, env=os.environ,
     ).stdout  # fmt: skip
-    assert f"{verdict.points}/" in shown and "Next: 01.1" in shown
+    assert f"{verdict.points} of" in shown and "Next: 01.1" in shown
 
 
 def test_check_says_which_questions_there_are():
@@ -94,6 +94,19 @@ def test_check_says_which_questions_there_are():
     assert "No question is answered by '02.99'" in str(check(sofmax, "02.99"))
     assert entries()[0]["question"] == "02.2"
     assert json.dumps(entries())
+
+
+def test_check_reports_even_what_breaks_whoever_looks_at_it():
+    class Trap:
+        def __eq__(self, other):
+            raise RuntimeError("don't look")
+
+        __hash__ = None
+
+    def call_flops(B, H, Tq, Tk, Dh):
+        return {"flops": Trap()} if B else Trap()
+
+    assert "points" in str(check(call_flops)) or "can't be looked at" in str(check(call_flops))
 
 
 def test_ids_and_names_are_unique_and_found():

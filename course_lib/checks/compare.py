@@ -15,37 +15,37 @@ def tolerance(inputs: tuple) -> float:
     return max([TOLERANCE[torch.float32], *floating])
 
 
-def difference(got: object, want: object, tol: float) -> str | None:
+def difference(got: object, want: object, tol: float, explain: bool = True) -> str | None:
     """The first difference in words, or None where the values agree up to `tol`.
 
     A number and a tensor of no axes, a list and a tuple, and floats of any width are the same.
+    Without `explain` numbers that differ aren't searched for what relates them.
     """
     got, want = _plain(got), _plain(want)
     if got is None and want is not None:
         return "it returns None. Is there a return?"
     if isinstance(want, Tensor):
-        return _tensor_difference(got, want, tol)
+        return _tensor_difference(got, want, tol, explain)
     if isinstance(want, list):
-        return _list_difference(got, want, tol)
+        return _list_difference(got, want, tol, explain)
     if isinstance(want, dict):
-        return _dict_difference(got, want, tol)
+        return _dict_difference(got, want, tol, explain)
     if isinstance(want, float) and isinstance(got, int | float) and not isinstance(got, bool):
         close = got == want or abs(got - want) <= tol * (1 + abs(want))
         both_nan = math.isnan(got) and math.isnan(want)
-        return None if close or both_nan else f"{_show(got)}; expected {_show(want)}"
-    if isinstance(want, int) and isinstance(got, float) and got == want:
-        return None
-    if isinstance(got, type(want)) or isinstance(want, type(got)):
-        return None if got == want else f"{_show(got)}; expected {_show(want)}"
+        return None if close or both_nan else _apart(got, want)
+    numbers = isinstance(want, int) and isinstance(got, float)
+    if numbers or isinstance(got, type(want)) or isinstance(want, type(got)):
+        return None if got == want else _apart(got, want)
     return f"it returns {_kind(got)}; expected {_kind(want)}"
 
 
 def same(a: object, b: object, tol: float) -> bool:
     """Whether two values agree up to `tol`."""
-    return difference(a, b, tol) is None
+    return difference(a, b, tol, explain=False) is None
 
 
-def _tensor_difference(got: object, want: Tensor, tol: float) -> str | None:
+def _tensor_difference(got: object, want: Tensor, tol: float, explain: bool) -> str | None:
     if not isinstance(got, Tensor):
         return f"it returns {_kind(got)}; expected {_kind(want)}"
     if got.shape != want.shape:
@@ -65,7 +65,7 @@ def _tensor_difference(got: object, want: Tensor, tol: float) -> str | None:
     scale = tol * (finite.abs().max().item() if finite.numel() else 1.0)
     if torch.allclose(got, want, rtol=tol, atol=scale + 1e-12, equal_nan=True):
         return None
-    return _value_difference(got, want, tol, scale)
+    return _value_difference(got, want, tol, scale) if explain else "the numbers differ"
 
 
 def _count_different(got: Tensor, want: Tensor) -> str | None:
@@ -97,21 +97,21 @@ def _value_difference(got: Tensor, want: Tensor, tol: float, scale: float) -> st
     error = torch.nan_to_num((got - want).abs())
     at = tuple(torch.unravel_index(error.argmax(), error.shape))
     index = [int(i) for i in at]
-    return f"{_show(got[at].item())} at {index}; expected {_show(want[at].item())}"
+    return _apart(got[at].item(), want[at].item(), f" at {index}")
 
 
-def _list_difference(got: object, want: list, tol: float) -> str | None:
+def _list_difference(got: object, want: list, tol: float, explain: bool) -> str | None:
     if not isinstance(got, list):
         return f"it returns {_kind(got)}; expected {_kind(want)}"
     if len(got) != len(want):
         return f"it returns {len(got)} values; expected {len(want)}"
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
-        if found := difference(a, b, tol):
+        if found := difference(a, b, tol, explain):
             return f"value {i}: {found}"
     return None
 
 
-def _dict_difference(got: object, want: dict, tol: float) -> str | None:
+def _dict_difference(got: object, want: dict, tol: float, explain: bool) -> str | None:
     if not isinstance(got, dict):
         return f"it returns {_kind(got)}; expected {_kind(want)}"
     if missing := [key for key in want if key not in got]:
@@ -119,7 +119,7 @@ def _dict_difference(got: object, want: dict, tol: float) -> str | None:
     if extra := [key for key in got if key not in want]:
         return f"the entry {extra[0]!r} is one too many"
     for key in want:
-        if found := difference(got[key], want[key], tol):
+        if found := difference(got[key], want[key], tol, explain):
             return f"{key}: {found}"
     return None
 
@@ -147,9 +147,15 @@ def _dtype(value: Tensor) -> str:
     return str(value.dtype).removeprefix("torch.")
 
 
-def _show(value: object) -> str:
+def _apart(got: object, want: object, where: str = "") -> str:
+    """Two values side by side, with as many digits as it takes to see that they differ."""
+    digits = next((d for d in (4, 8, 17) if _show(got, d) != _show(want, d)), 17)
+    return f"{_show(got, digits)}{where}; expected {_show(want, digits)}"
+
+
+def _show(value: object, digits: int = 4) -> str:
     """A value in few characters."""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value + 0.0:.{digits}g}"  # + 0.0: minus zero is zero
     text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

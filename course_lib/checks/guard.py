@@ -169,13 +169,14 @@ def freeze(value: object) -> object:
 def _same_torch() -> Iterator[None]:
     """Give every call the same random numbers, and put torch's switches back afterwards."""
     dtype, grad = torch.get_default_dtype(), torch.is_grad_enabled()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(dtype)
-            torch.set_grad_enabled(grad)
+    state = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(0)
+    try:
+        yield
+    finally:
+        torch.default_generator.set_state(state)
+        torch.set_default_dtype(dtype)
+        torch.set_grad_enabled(grad)
 
 
 def _own_line(error: BaseException, fn: Callable) -> str:

@@ -1,5 +1,7 @@
-"""Judge one answer: run every probe, compare with the reference, name the mistake by its output."""
+"""Judge an answer: run every probe, compare with the reference, name the mistake by its output."""
 
+import contextlib
+import functools
 import inspect
 from collections.abc import Callable
 
@@ -7,94 +9,117 @@ from course_lib.checks import guard
 from course_lib.checks.compare import difference, same, tolerance
 from course_lib.checks.guard import Outcome
 from course_lib.checks.question import Mistake, Probe, Question, widened
-from course_lib.checks.verdict import Line, Verdict
+from course_lib.checks.verdict import OVERWRITES, YOURS, Line, Verdict
 
 HANGS_AT_MOST = 2  # then the rest is skipped: a learner waits seconds, not minutes
 
 
 def judge(question: Question, fn: Callable, seed: int = 0) -> Verdict:
     """Hold a function to a question's probes; reports whatever the function does, never raises."""
-    drawn = question.draw(seed)
-    outcomes = answers(question, fn, drawn)
-    if all(outcome.unwritten for outcome in outcomes):
-        return Verdict.unwritten(question)
-    facts = [
-        fact(question, probe, outcome, inputs)
-        for probe, outcome, inputs in zip(question.probes, outcomes, drawn, strict=True)
-    ]
-    lines = [
-        Line(found is None, probe.holds if found is None else found, probe.points)
-        for probe, found in zip(question.probes, facts, strict=True)
-    ]
-    failing = [i for i, found in enumerate(facts) if found is not None]
-    named = diagnose(question, outcomes, drawn, failing) if failing else None
-    errors = [outcome for outcome in outcomes if outcome.error is not None]
-    printed = next((outcome.printed for outcome in outcomes if outcome.printed), "")
-    return Verdict(question, tuple(lines), named, errors[0].where if errors else "", printed)
+    return Bench(question, seed).judge(fn)
 
 
-def answers(question: Question, fn: Callable, drawn: list[tuple]) -> list[Outcome]:
-    """What a function gives on every probe; after two that hang, the others aren't run."""
-    outcomes: list[Outcome] = []
-    for probe, inputs in zip(question.probes, drawn, strict=True):
-        if sum(outcome.timed_out for outcome in outcomes) >= HANGS_AT_MOST:
-            outcomes.append(Outcome(error=guard.TimeLimit("not run, after two that didn't end")))
-        else:
-            outcomes.append(guard.run(fn, probe.observe, inputs, question.seconds))
-    return outcomes
+class Bench:
+    """One draw of a question's inputs, with what is right on them and what each mistake gives.
 
-
-def fact(question: Question, probe: Probe, outcome: Outcome, inputs: tuple) -> str | None:
-    """What is wrong with one outcome, in words, or None where the property holds."""
-    if outcome.timed_out:
-        skipped = str(outcome.error)
-        return f"{probe.holds}. Yours: {skipped or f'no answer in {question.seconds:g} seconds'}"
-    if outcome.error is not None:
-        text = " ".join(str(outcome.error).split())
-        text = text if len(text) <= 160 else text[:157] + "..."
-        return f"{probe.holds}. Yours: {type(outcome.error).__name__}: {text}".rstrip(": ")
-    given = widened(inputs) if probe.widen else inputs
-    want = guard.run(question.reference, probe.observe, given, question.seconds).value
-    tol = probe.tolerance or tolerance(inputs)
-    found = difference(outcome.value, want, tol)
-    if found is None and outcome.changed:
-        name = list(inspect.signature(question.reference).parameters)[outcome.changed[0]]
-        return f"{probe.holds}. Yours: right, but it changed its argument {name} in place"
-    if found is None:
-        return None
-    if probe.fails is not None and _comparable(outcome.value, want):
-        return probe.fails(outcome.value, want, *inputs)
-    return f"{probe.holds}. Yours: {found}"
-
-
-def diagnose(
-    question: Question, outcomes: list[Outcome], drawn: list[tuple], failing: list[int]
-) -> Mistake | None:
-    """The mistake that does what this answer does wherever the answer fails.
-
-    One that agrees on every probe comes before one that agrees only where the answer fails.
+    Computed once and only where needed, so a thousand answers can be judged on one bench.
     """
-    partial = None
-    for candidate in question.mistakes:
-        agree = []
-        for i in [*failing, *(j for j in range(len(drawn)) if j not in failing)]:
-            agree.append(_does(question, candidate, i, drawn[i], outcomes[i]))
-            if not agree[-1]:
-                break
-        if all(agree):
-            return candidate
-        if len(agree) > len(failing) and partial is None:
-            partial = candidate
-    return partial
 
+    def __init__(self, question: Question, seed: int = 0):
+        self.question = question
+        self.inputs = question.draw(seed)
+        self._by_mistake = functools.cache(self._run_mistake)
 
-def _does(question: Question, mistake: Mistake, i: int, inputs: tuple, outcome: Outcome) -> bool:
-    probe = question.probes[i]
-    other = guard.run(mistake.run, probe.observe, inputs, question.seconds)
-    if outcome.error is not None or other.error is not None:
-        return repr(outcome.error) == repr(other.error)
-    tol = probe.tolerance or tolerance(inputs)
-    return outcome.changed == other.changed and same(outcome.value, other.value, tol)
+    @functools.cached_property
+    def wanted(self) -> list[object]:
+        """What the reference gives on every probe, in float64 where the probe widens."""
+        return [
+            self._run(self.question.reference, probe, widened(i) if probe.widen else i).value
+            for probe, i in zip(self.question.probes, self.inputs, strict=True)
+        ]
+
+    def judge(self, fn: Callable) -> Verdict:
+        """The verdict on one answer."""
+        probes = self.question.probes
+        outcomes = self._answers(fn)
+        if all(outcome.unwritten for outcome in outcomes):
+            return Verdict.unwritten(self.question)
+        facts = [self._fact(i, outcome) for i, outcome in enumerate(outcomes)]
+        lines = [
+            Line(fact is None, probe.holds if fact is None else fact, probe.points)
+            for probe, fact in zip(probes, facts, strict=True)
+        ]
+        failing = [i for i, fact in enumerate(facts) if fact is not None]
+        named, explains = self._diagnose(outcomes, failing)
+        where = next((o.where for o in outcomes if o.error is not None), "")
+        printed = next((o.printed for o in outcomes if o.printed), "")
+        return Verdict(self.question, tuple(lines), named, explains, where, printed)
+
+    def _answers(self, fn: Callable) -> list[Outcome]:
+        """What a function gives on every probe; after two that hang, the others aren't run."""
+        outcomes: list[Outcome] = []
+        for probe, inputs in zip(self.question.probes, self.inputs, strict=True):
+            if sum(outcome.timed_out for outcome in outcomes) >= HANGS_AT_MOST:
+                outcomes.append(Outcome(error=guard.TimeLimit("not run, after two that hung")))
+            else:
+                outcomes.append(self._run(fn, probe, inputs))
+        return outcomes
+
+    def _fact(self, i: int, outcome: Outcome) -> str | None:
+        """What is wrong with one outcome, in words, or None where the property holds."""
+        probe, inputs, want = self.question.probes[i], self.inputs[i], self.wanted[i]
+        yours = f"{probe.holds}{YOURS}"
+        if outcome.timed_out:
+            limit = f"no answer in {self.question.seconds:g} seconds"
+            return f"{yours}{str(outcome.error) or limit}"
+        if outcome.error is not None:
+            text = " ".join(str(outcome.error).split())
+            text = text if len(text) <= 160 else text[:157] + "..."
+            return f"{yours}{type(outcome.error).__name__}: {text}".rstrip(": ")
+        found = difference(outcome.value, want, self._tolerance(i))
+        if found is None and outcome.changed:
+            names = list(inspect.signature(self.question.reference).parameters)
+            return f"{yours}{OVERWRITES} {names[outcome.changed[0]]} in place"
+        if found is None:
+            return None
+        if probe.fails is not None and _comparable(outcome.value, want):
+            with contextlib.suppress(Exception):  # its words may not fit what was returned
+                return probe.fails(outcome.value, want, *inputs)
+        return f"{yours}{found}"
+
+    def _diagnose(self, outcomes: list[Outcome], failing: list[int]) -> tuple[Mistake | None, int]:
+        """The mistake that does what this answer does, and how many failing lines it explains.
+
+        One that agrees on every probe comes first, then the one that explains most. Half of the
+        failing lines is the least, and a single agreement of several probes may be chance.
+        """
+        best, explains = None, 0
+        for mistake in self.question.mistakes if failing else ():
+            agree = [self._does(mistake, i, outcome) for i, outcome in enumerate(outcomes)]
+            if all(agree):
+                return mistake, len(failing)
+            explained = sum(agree[i] for i in failing)
+            if explained > explains and 2 * explained >= len(failing) and sum(agree) > 1:
+                best, explains = mistake, explained
+        return best, explains
+
+    def _does(self, mistake: Mistake, i: int, outcome: Outcome) -> bool:
+        """Whether a mistake has the same outcome on one probe."""
+        other = self._by_mistake(mistake, i)
+        if outcome.error is not None or other.error is not None:
+            return repr(outcome.error) == repr(other.error)
+        return outcome.changed == other.changed and same(
+            outcome.value, other.value, self._tolerance(i)
+        )
+
+    def _run_mistake(self, mistake: Mistake, i: int) -> Outcome:
+        return self._run(mistake.run, self.question.probes[i], self.inputs[i])
+
+    def _run(self, fn: Callable, probe: Probe, inputs: tuple) -> Outcome:
+        return guard.run(fn, probe.observe, inputs, self.question.seconds)
+
+    def _tolerance(self, i: int) -> float:
+        return self.question.probes[i].tolerance or tolerance(self.inputs[i])
 
 
 def _comparable(got: object, want: object) -> bool:

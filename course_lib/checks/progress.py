@@ -74,9 +74,21 @@ class Row:
 
     @property
     def bar(self) -> str:
-        """The share of points as a bar of text."""
+        """The share of points as a bar of text, empty for a chapter without exercises."""
         full = round(BAR * self.points / self.of) if self.of else 0
-        return "█" * full + "░" * (BAR - full)
+        return "█" * full + "░" * (BAR - full) if self.of else ""
+
+    @property
+    def exercises(self) -> str:
+        """The points in words."""
+        if not self.of:
+            return "none"
+        return f"{self.points} of {self.of} points, {self.solved} of {self.questions} solved"
+
+    @property
+    def predictions(self) -> str:
+        """The predictions in words."""
+        return f"{self.right} right of {self.predicted}" if self.predicted else "none yet"
 
 
 @dataclass(frozen=True)
@@ -87,10 +99,10 @@ class Progress:
     next: str
 
     def __str__(self) -> str:
-        lines = [f"{'chapter':<10}{'exercises':<32}predictions"]
+        lines = [f"{'chapter':<10}{'exercises':<48}predictions"]
         for row in self.rows:
-            done = f"{row.bar} {row.points}/{row.of} points" if row.of else "none"
-            lines.append(f"{row.chapter:<10}{done:<32}{_predictions(row)}")
+            done = f"{row.bar} {row.exercises}".strip()
+            lines.append(f"{row.chapter:<10}{done:<48}{row.predictions}")
         return "\n".join([*lines, self.next])
 
     __repr__ = __str__
@@ -99,8 +111,8 @@ class Progress:
         body = "".join(
             f'<tr><th scope="row">{row.chapter}</th>'
             f'<td style="text-align:left"><span aria-hidden="true">{row.bar}</span> '
-            f"{row.points} of {row.of} points, {row.solved} of {row.questions} solved</td>"
-            f'<td style="text-align:left">{_predictions(row)}</td></tr>'
+            f"{row.exercises}</td>"
+            f'<td style="text-align:left">{row.predictions}</td></tr>'
             for row in self.rows
         )
         return (
@@ -109,10 +121,6 @@ class Progress:
             f'<th scope="col">predictions</th></tr></thead><tbody>{body}</tbody></table>'
             f"<p>{escape(self.next)}</p>"
         )
-
-
-def _predictions(row: Row) -> str:
-    return f"{row.right} right of {row.predicted}" if row.predicted else "none yet"
 
 
 def progress() -> Progress:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from course_lib.checks.judge import judge
+from course_lib.checks.judge import Bench, judge
 from course_lib.checks.question import Question
 
 
@@ -30,27 +30,22 @@ def prove(question: Question, seeds: int = 1) -> Proof:
 
     Each of them on `seeds` different draws of the inputs.
     """
-    draws = range(seeds)
+    benches = [Bench(question, seed) for seed in range(seeds)]
     full = question.points
+
+    def points(fn: Callable) -> int:
+        return min(bench.judge(fn).points for bench in benches)
+
+    wrong = {m: [bench.judge(m.run) for bench in benches] for m in question.mistakes}
     return Proof(
         question,
         seeds,
-        solution=all(judge(question, question.reference, s).points == full for s in draws),
+        solution=points(question.reference) == full,
         stub=_is_silent(question),
-        refused=tuple(
-            right.__name__
-            for right in question.alternatives
-            if any(judge(question, right, s).points < full for s in draws)
-        ),
-        accepted=tuple(
-            wrong.name
-            for wrong in question.mistakes
-            if any(judge(question, wrong.run, s).points == full for s in draws)
-        ),
+        refused=tuple(fn.__name__ for fn in question.alternatives if points(fn) < full),
+        accepted=tuple(m.name for m, found in wrong.items() if any(v.passed for v in found)),
         misnamed=tuple(
-            wrong.name
-            for wrong in question.mistakes
-            if any(judge(question, wrong.run, s).mistake is not wrong for s in draws)
+            m.name for m, found in wrong.items() if any(v.mistake is not m for v in found)
         ),
     )
 

@@ -6,7 +6,10 @@ from html import escape
 from course_lib.checks.question import Mistake, Question
 
 UNWRITTEN = "Nothing is written yet: put your code where the NotImplementedError stands."
-UNNAMED = "No mistake in the bank gives these numbers. Begin with the first line marked --."
+YOURS = ". Yours: "  # between what should hold and what was found
+OVERWRITES = "right, but it changed its argument"
+IN_PLACE = "Whoever owns that tensor has lost it. Which line writes into what it didn't make?"
+UNNAMED = "No mistake in the bank does just this. Begin with the first line that isn't ok."
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Verdict:
     question: Question
     lines: tuple[Line, ...]
     mistake: Mistake | None = None
+    explains: int = 0  # how many of the failing lines the mistake accounts for
     where: str = ""
     printed: str = ""
     note: str = ""
@@ -47,16 +51,29 @@ class Verdict:
 
     @property
     def _shown(self) -> tuple[Line, ...]:
-        return () if self.note else self.lines
+        """The lines as they are read: one fact that repeats itself in all of them is told once."""
+        if self.note:
+            return ()
+        facts = {line.text.partition(YOURS)[2] for line in self.lines}
+        if len(self.lines) > 1 and not any(line.ok for line in self.lines) and len(facts) == 1:
+            (fact,) = facts
+            every = Line(False, f"all {len(self.lines)} properties{YOURS}{fact}", self.points)
+            return (every,) if fact else self.lines
+        return self.lines
 
     def _notes(self) -> list[str]:
         """The sentences under the list, in the order in which a person needs them."""
         notes = [self.note] if self.note else []
+        failing = sum(not line.ok for line in self.lines)
         if self.where:
             notes.append(f"It stopped at your {self.where}")
         if self.mistake is not None:
-            notes.append(f"{self.mistake.says} {self.mistake.asks}")
+            part = f"Part of it, {self.explains} of {failing} lines: "
+            part = part if self.explains < failing else ""
+            notes.append(f"{part}{self.mistake.says} {self.mistake.asks}")
             notes.append(f"Reread: {self.mistake.reread}.")
+        elif any(OVERWRITES in line.text for line in self.lines):
+            notes.append(IN_PLACE)
         elif not self.passed and not self.note and not self.where:
             notes.append(UNNAMED)
         if self.printed:

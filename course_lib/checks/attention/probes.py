@@ -1,0 +1,218 @@
+"""What an answer of chapter 02 is held to: its properties, and what is observed of each."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_lib.checks.attention.inputs import (
+    alike,
+    beside,
+    equal_keys,
+    far_apart,
+    near_forty,
+    normal,
+    one_hidden,
+    one_match,
+    saturated,
+    shares,
+)
+from course_lib.checks.compare import TOLERANCE, difference
+from course_lib.checks.question import Probe, gradient
+
+LIMIT = 65504  # of float16
+
+
+def shape(fn: Callable, *inputs: Tensor) -> object:
+    """Observe the size of the result and nothing else."""
+    out = fn(*inputs)
+    return torch.zeros(out.shape) if isinstance(out, Tensor) else out
+
+
+def rounded(fn: Callable, *inputs: Tensor) -> object:
+    """Observe four decimals: what should be 0 has no scale to measure rounding by."""
+    out = fn(*inputs)
+    if isinstance(out, Tensor) and out.is_floating_point():
+        return out.round(decimals=4) + 0.0  # and no -0, which a reader would stumble over
+    return out
+
+
+def beyond(fn: Callable, *inputs: Tensor) -> int:
+    """Observe how many numbers of the result float16 can't hold."""
+    return int((~(fn(*inputs).abs() < LIMIT)).sum())
+
+
+def value_2(fn: Callable, q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Observe whether every query gets the value of key 2."""
+    return bool(((fn(q, k, v) - v[..., [2], :]).abs() < 0.01).all())
+
+
+def said(holds: str, sentence: Callable[..., str]) -> dict[str, object]:
+    """A property and the sentence that says what an answer does instead."""
+    return {"holds": holds, "fails": lambda *a: f"{holds}. Yours: {sentence(*a)}"}
+
+
+def row_sums(got: Tensor, want: Tensor, s: Tensor) -> str:
+    """The first row that doesn't sum to one, else the first difference."""
+    sums = got.double().sum(-1).flatten()
+    off = (sums - 1).abs() > 1e-3
+    if got.isfinite().all() and off.any():
+        return f"the weights of one query sum to {sums[off][0]:.4g}"
+    return difference(got, want, TOLERANCE[torch.float32]) or "rounding"
+
+
+def query_0(got: Tensor, want: Tensor, *inputs: Tensor) -> str:
+    """What query 0 gets where it should get 0, else the first difference."""
+    row = got[:, :, 0].double()
+    if row.isfinite().all() and row.abs().max() > 1e-3:
+        return f"query 0 gets {row.flatten()[row.abs().argmax()]:.4g}"
+    return difference(got, want, TOLERANCE[torch.float32]) or "rounding"
+
+
+def _another_key(got: Tensor, want: Tensor, q: Tensor, k: Tensor) -> str:
+    at = tuple((got != want).nonzero()[0].tolist())
+    return f"query {at[-1]} has it at key {got[at]}; its largest q · k is key {want[at]}'s"
+
+
+SCORES = (
+    Probe(
+        "Tq 5, Tk 7: a score for each query and each key, [2, 3, 5, 7]",
+        normal((2, 3, 5, 4), (2, 3, 7, 4)),
+        observe=shape,
+    ),
+    Probe(
+        **said("Tq 6, Tk 3: a query's highest score is its best match's", _another_key),
+        inputs=normal((2, 4, 6, 5), (2, 4, 3, 5)),
+        observe=lambda fn, q, k: fn(q, k).argmax(-1),
+    ),
+    Probe("Dh 5: a score is q · k over the root of 5", normal((2, 3, 4, 5), (2, 3, 6, 5))),
+    Probe(
+        **said(
+            "Dh 100: the scores of independent q and k have a standard deviation near 1",
+            lambda got, want, q, k: f"{got:.3g}; expected {want:.3g}",
+        ),
+        inputs=normal((2, 3, 20, 100), (2, 3, 30, 100)),
+        observe=lambda fn, q, k: fn(q, k).std(),
+    ),
+    Probe("one query, one key, Dh 7: one score", normal((3, 2, 1, 7), (3, 2, 1, 7))),
+    Probe(
+        **said(
+            "float16: q · k is near 80,000, beyond the limit of 65,504, and no score is",
+            lambda got, want, q, k: f"{got} of 144 scores are at that limit, infinite or NaN",
+        ),
+        inputs=near_forty,
+        observe=beyond,
+    ),
+    Probe(
+        "the gradients in q and k, against float64",
+        normal((2, 3, 5, 6), (2, 3, 4, 6)),
+        observe=gradient,
+    ),
+)
+
+
+SOFTMAX = (
+    Probe(
+        **said("[2, 3, 5, 7]: positive, and each query's weights sum to 1", row_sums),
+        inputs=normal((2, 3, 5, 7)),
+    ),
+    Probe(
+        **said("scores near 10,000: the same weights as near 0", row_sums),
+        inputs=normal((2, 3, 7, 4), shift=1e4),
+        tolerance=2e-3,
+    ),
+    Probe(
+        **said("scores near -10,000: the same weights as near 0", row_sums),
+        inputs=normal((3, 2, 4, 5), shift=-1e4),
+        tolerance=2e-3,
+    ),
+    Probe(
+        **said("[5, 7], each row 92 above the one before: every row sums to 1", row_sums),
+        inputs=far_apart,
+    ),
+    Probe(
+        **said("scores of 1e8 and -1e8 in one row: the largest takes everything", row_sums),
+        inputs=normal((2, 3, 4, 7), scale=1e8),
+    ),
+    Probe(**said("one key: its weight is 1", row_sums), inputs=normal((2, 4, 3, 1))),
+    Probe(
+        **said("a score of -inf: exactly no weight, and the others share 1", row_sums),
+        inputs=one_hidden,
+    ),
+    Probe("the gradient in the scores, against float64", normal((2, 3, 4, 5)), observe=gradient),
+)
+
+
+ATTENTION = (
+    Probe(
+        "Tq 5, Tk 7, Dh 4, Dv 6: an output of Dv numbers a query, [2, 3, 5, 6]",
+        normal((2, 3, 5, 4), (2, 3, 7, 4), (2, 3, 7, 6)),
+        observe=shape,
+    ),
+    Probe("one key: every query gets its value", normal((2, 3, 4, 5), (2, 3, 1, 5), (2, 3, 1, 6))),
+    Probe("six equal keys: every query gets the mean of the values", equal_keys),
+    Probe(
+        "Tq 6, Tk 4: the values, blended by softmax(q · k over the root of Dh)",
+        normal((2, 3, 6, 5), (2, 3, 4, 5), (2, 3, 4, 7)),
+    ),
+    Probe(
+        "scores in the hundreds: a query gets the value of its best key",
+        normal((2, 3, 4, 5), (2, 3, 7, 5), (2, 3, 7, 6), scale=25),
+        tolerance=1e-3,
+    ),
+    Probe(
+        **said(
+            "float16, q · k near 80,000: every query gets the value of the key that matches",
+            lambda *_: "some get something else, or NaN",
+        ),
+        inputs=one_match,
+        observe=value_2,
+    ),
+    Probe(
+        "the gradients in q, k and v, against float64",
+        normal((2, 3, 5, 4), (2, 3, 3, 4), (2, 3, 3, 6)),
+        observe=gradient,
+    ),
+)
+
+
+ENTROPIES = (
+    Probe("[2, 3, 5, 7]: one number a query, [2, 3, 5]", shares(2, 3, 5, 7), observe=shape),
+    Probe("[3, 2, 4, 6]: minus the sum of w · log2(w) over the keys", shares(3, 2, 4, 6)),
+    Probe(
+        **said("4096 equal weights: 12 bits", lambda got, *_: f"{got[0, 0, 0]:.4g}"),
+        inputs=lambda g: (torch.full((1, 2, 3, 4096), 2**-12),),
+        tolerance=1e-3,
+    ),
+    Probe("one key: 0 bits", lambda g: (torch.ones(2, 4, 3, 1),), observe=rounded),
+    Probe(
+        **said("query 0 reads one key alone, the others exactly 0: 0 bits, no NaN", query_0),
+        inputs=saturated(2, 3, 4, 5),
+    ),
+    Probe(
+        "float16, three keys of weight 0: the bits of the others",
+        shares(2, 3, 4, 7, zeros=3, dtype=torch.float16),
+    ),
+)
+
+
+GRADIENTS = (
+    Probe(
+        **said(
+            "weights 1/4 and 3/4, upstream 1 and 0: the gradient is 3/16 and -3/16",
+            lambda got, *_: " and ".join(f"{16 * x:.3g}/16" for x in got.flatten().tolist()),
+        ),
+        inputs=lambda g: (torch.tensor([[[[0.25, 0.75]]]]), torch.tensor([[[[1.0, 0.0]]]])),
+    ),
+    Probe("the same upstream for all keys: no gradient", alike, observe=rounded),
+    Probe(
+        **said("query 0 reads one key alone: no gradient for it, but for the others", query_0),
+        inputs=beside(saturated(2, 3, 4, 5)),
+    ),
+    Probe("one key: no gradient", beside(shares(2, 4, 3, 1)), observe=rounded),
+    Probe("[2, 3, 5, 7]: what autograd finds, in float64", beside(shares(2, 3, 5, 7)), points=2),
+    Probe(
+        "bfloat16, [2, 3, 6, 4]: the same within rounding",
+        beside(shares(2, 3, 6, 4, dtype=torch.bfloat16)),
+    ),
+)

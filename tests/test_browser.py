@@ -1,0 +1,232 @@
+"""What a learner meets: every chapter in JupyterLab, in a real browser, by keyboard and mouse.
+
+`SHOTS=folder` also saves how each chapter looks, at two widths.
+"""
+
+import ast
+import json
+import os
+import re
+from pathlib import Path
+
+import axe_playwright_python
+import nbformat
+import pytest
+from lab import FLAGS, Notebook, find_browser, serve
+from playwright.sync_api import Locator, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+CHAPTERS = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+BROWSER = find_browser()
+
+pytestmark = pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")
+
+# From the key to the frame that shows its effect.
+STOPWATCH = """widget => {
+  let pressed = null;
+  window.waits = [];
+  widget.addEventListener("keydown", () => { pressed = performance.now(); }, true);
+  new MutationObserver(() => {
+    if (pressed === null) return;
+    const start = pressed;
+    pressed = null;
+    requestAnimationFrame(() => setTimeout(() => window.waits.push(performance.now() - start)));
+  }).observe(widget.querySelector("[aria-live]"),
+    { childList: true, characterData: true, subtree: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="module")
+def address(scratch):
+    with serve(ROOT / "notebooks", scratch) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module", params=CHAPTERS)
+def chapter(request, address, browser):
+    """A chapter with every cell run."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    notebook = Notebook(page, address, request.param)
+    notebook.run_all()
+    yield notebook
+    notebook.shut_down()
+    page.close()
+
+
+def written_calls(name: str, function: str) -> list[ast.Call]:
+    """The calls of a function in a chapter's source, in order."""
+    found = []
+    for cell in nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", 4).cells:
+        if cell.cell_type == "code":
+            tree = ast.parse(re.sub(r"^(\s*)[%!]", r"\1# ", cell.source, flags=re.MULTILINE))
+            calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+            found += [call for call in calls if getattr(call.func, "id", "") == function]
+    return found
+
+
+def explorables(chapter: Notebook) -> list[Locator]:
+    return chapter.page.locator(".explorable:has(.controls)").all()
+
+
+def predictions(chapter: Notebook) -> list[tuple[Locator, str, dict[str, str]]]:
+    """Each prediction with its answer and its options, which the page doesn't show."""
+    shown = chapter.page.locator(".explorable:has(fieldset)").all()
+    calls = written_calls(chapter.name, "predict")
+    assert len(shown) == len(calls) >= 5
+    asked = [{k.arg: ast.literal_eval(k.value) for k in call.keywords} for call in calls]
+    return [(s, a["answer"], a["options"]) for s, a in zip(shown, asked, strict=True)]
+
+
+def words(widget: Locator) -> str:
+    return widget.locator("[aria-live]").inner_text()
+
+
+def plain(text: str) -> str:
+    return text.replace("`", "")
+
+
+def test_every_cell_runs_without_an_error(chapter):
+    for cell in chapter.cells():
+        for output in cell.get("outputs", []):
+            assert output["output_type"] != "error", f"{cell['id']}: {output['evalue']}"
+            assert output.get("name") != "stderr", f"{cell['id']}: {output['text']}"
+    assert chapter.page_errors == []
+
+
+def test_nothing_outside_is_asked_for(chapter):
+    assert chapter.outside == []
+
+
+def test_every_widget_is_drawn(chapter):
+    assert len(explorables(chapter)) == len(written_calls(chapter.name, "explorable"))
+    assert len(predictions(chapter)) == len(written_calls(chapter.name, "predict"))
+
+
+def test_every_picture_is_drawn_and_described(chapter):
+    images = chapter.page.locator(".jp-Notebook img").all()
+    assert images
+    for image in images:
+        assert image.get_attribute("alt"), "a picture without alt text"
+        assert image.evaluate("e => e.decode().then(() => e.naturalWidth > 0)")
+
+
+def test_outputs_have_no_accessibility_fault(chapter):
+    chapter.show_all()  # contrast is judged only for what is in the window
+    chapter.page.evaluate(AXE.read_text())
+    found = chapter.page.evaluate(
+        "() => axe.run({include: [['.jp-OutputArea-output']]}, {resultTypes: ['violations']})"
+    )["violations"]
+    faults = [(f["id"], f["help"], f["nodes"][0]["html"][:200]) for f in found]
+    chapter.page.set_viewport_size({"width": 1280, "height": 900})
+    assert not faults, "\n".join(map(str, faults))
+
+
+def test_explorables_answer_the_keyboard(chapter):
+    for widget in explorables(chapter):
+        widget.evaluate(STOPWATCH)
+        slider = widget.locator("input[type=range]").first
+        slider.focus()
+        slider.press("Home")
+        for press in range(20):
+            before = words(widget)
+            slider.press("ArrowLeft" if press % 2 else "ArrowRight")
+            chapter.page.wait_for_timeout(50)
+            assert words(widget) != before
+        waits = sorted(chapter.page.evaluate("() => window.waits"))
+        label = widget.get_attribute("aria-label")
+        p95 = waits[int(0.95 * (len(waits) - 1))]
+        print(f"{chapter.name}, {label}: 95 % of {len(waits)} keys painted within {p95:.0f} ms")
+
+
+def test_explorables_answer_the_mouse(chapter):
+    for widget in explorables(chapter):
+        for control in widget.locator("input[type=range], input[type=checkbox]").all():
+            control.scroll_into_view_if_needed()
+            before = words(widget)
+            if control.get_attribute("type") == "range":
+                box, value = control.bounding_box(), control.evaluate("e => e.value / e.max")
+                control.click(position={"x": box["width"] * (0.2 if value > 0.5 else 0.8), "y": 8})
+            else:
+                control.click()
+            assert words(widget) != before
+
+
+def test_keys_in_a_control_leave_the_notebook_alone(chapter):
+    for widget in explorables(chapter):
+        slider = widget.locator("input[type=range]").first
+        slider.click()
+        before = chapter.state()
+        for key in ("ArrowDown", "ArrowUp", "ArrowRight", "j", "k", "a", "b", "d", "d", "x", "m"):
+            slider.press(key)
+        assert chapter.state() == before
+        assert slider.evaluate("e => e === document.activeElement")
+
+
+def test_looks(chapter):
+    if "SHOTS" not in os.environ:
+        pytest.skip("no SHOTS=folder to save pictures in")
+    folder = Path(os.environ["SHOTS"])
+    folder.mkdir(parents=True, exist_ok=True)
+    for width in (800, 1280):
+        chapter.screenshots(folder, width)
+
+
+def test_narrow_window_cuts_nothing_off(chapter):
+    chapter.page.set_viewport_size({"width": 800, "height": 900})
+    chapter.page.wait_for_timeout(300)
+    wide = chapter.page.locator(".explorable, figure").evaluate_all(
+        "all => all.filter(e => e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => e.outerHTML.slice(0, 99))"
+    )
+    chapter.page.set_viewport_size({"width": 1280, "height": 900})
+    assert wide == []
+
+
+def test_predictions_give_a_verdict_and_are_kept(chapter, scratch):
+    (first, answer, options), (second, right, others) = predictions(chapter)[:2]
+    first.get_by_role("button").click()
+    assert "Choose an option first" in words(first)
+
+    first.locator("input[type=radio]").nth(list_index(first, answer)).check()
+    first.get_by_role("button").click()
+    assert "Right" in words(first) and plain(options[answer]) in words(first)
+
+    wrong = next(label for label in others if label != right)
+    radio = second.locator("input[type=radio]").nth(list_index(second, wrong))
+    radio.focus()
+    radio.press("Space")
+    second.get_by_role("button").focus()
+    second.get_by_role("button").press("Enter")
+    for said in (wrong, others[wrong], right, others[right]):
+        assert plain(said) in words(second)
+    assert second.locator("input[type=radio]:enabled").count() == 0
+
+    expected = [(answer, True), (wrong, False)]
+    record, kept = scratch / "progress.jsonl", []
+    for _ in range(50):
+        lines = record.read_text().splitlines() if record.exists() else []
+        kept = [json.loads(line) for line in lines][-2:]
+        if [(entry["chosen"], entry["right"]) for entry in kept] == expected:
+            return
+        chapter.page.wait_for_timeout(100)
+    raise AssertionError(f"kept {kept}, not {expected}")
+
+
+def list_index(widget: Locator, label: str) -> int:
+    """Which radio of a prediction has this label."""
+    values = widget.locator("input[type=radio]").evaluate_all("all => all.map(e => e.value)")
+    return values.index(label)
