@@ -17,12 +17,21 @@ def show_progress(_: argparse.Namespace) -> int:
 
 
 def show_questions(arguments: argparse.Namespace) -> int:
-    """every exercise with its points and the proof that its checks are right"""
-    from course_lib.checks import QUESTIONS
-    from course_lib.checks.proof import overview
+    """every exercise with its points and the proof of its checks; with an id, that one in full"""
+    from course_lib.checks import QUESTIONS, find
+    from course_lib.checks.proof import anatomy, overview
 
-    text, holds = overview(QUESTIONS, arguments.seeds)
-    print(text)
+    if arguments.id:
+        question = find(arguments.id)
+        known = ", ".join(f"{q.id} {q.name}" for q in QUESTIONS)
+        print(
+            anatomy(question) if question else f"No question {arguments.id!r}. There are {known}."
+        )
+        return 0 if question else 1
+    holds = True
+    for line, proven in overview(QUESTIONS, arguments.seeds):
+        print(line, flush=True)
+        holds = holds and proven
     return 0 if holds else 1
 
 
@@ -74,6 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
         if name == "exercises":
             command.add_argument("--check", action="store_true", help="change nothing")
         if name == "questions":
+            command.add_argument("id", nargs="?", help="an id such as 02.2, or a function's name")
             command.add_argument("--seeds", type=int, default=1, help="draws of inputs (default 1)")
     chosen = parser.parse_args(arguments)
     return COMMANDS[chosen.command](chosen)

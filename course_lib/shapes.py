@@ -116,8 +116,7 @@ class Ledger:
             for what, dims, size, size_in_bytes, flops in self.rows()
         )
         return (
-            '<table><caption style="caption-side:top;text-align:left;color:inherit">'
-            f"{self._footnote()}</caption>"
+            f"<table><caption>{self._footnote()}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 

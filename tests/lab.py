@@ -136,11 +136,19 @@ class Notebook:
         at = f"() => [{CURRENT}.content.activeCellIndex, {CURRENT}.content.mode]"
         return (*self.page.evaluate(at), [(cell["id"], cell["source"]) for cell in self.cells()])
 
-    def show_all(self) -> None:
-        """Make the window as tall as the notebook."""
+    @contextmanager
+    def unrolled(self):
+        """Make the window as tall as the notebook, and leave nothing hidden in it."""
+        # JupyterLab's body has no height, and axe takes what overflows it for invisible.
+        style = "html, body { height: 100vh; overflow: visible !important }"
+        tag = self.page.add_style_tag(content=style)
         height = self.page.evaluate(f"() => {SCROLLER}.scrollHeight")
         self.page.set_viewport_size({"width": 1280, "height": height + 200})
         self.page.wait_for_timeout(500)
+        self.page.evaluate(f"() => {{ {SCROLLER}.scrollTop = 0; }}")
+        yield
+        tag.evaluate("e => e.remove()")
+        self.page.set_viewport_size({"width": 1280, "height": 900})
 
     def screenshots(self, folder: Path, width: int) -> None:
         """Save the notebook, one window after another."""

@@ -2,6 +2,7 @@
 
 import threading
 import time
+import warnings
 
 import pytest
 import torch
@@ -69,8 +70,9 @@ def verdict(fn):
 def test_the_question_is_proven():
     proof = prove(QUESTION, seeds=5)
     assert proof.holds, describe(proof)
-    text, holds = overview((QUESTION,))
-    assert holds and "softmax" in text and "mistakes refused and named" in text
+    lines, holds = zip(*overview((QUESTION,)), strict=True)
+    assert all(holds) and "softmax" in lines[1] and "mistakes refused and named" in lines[1]
+    assert lines[-1].endswith("2 of 2 mistakes refused, 2 named rightly; 0 of 1 right ways refused")
 
 
 def test_a_proof_finds_what_is_wrong_with_a_question():
@@ -82,7 +84,9 @@ def test_a_proof_finds_what_is_wrong_with_a_question():
     assert proof.accepted == ("over the queries", "no maximum")
     assert proof.misnamed == ("over the queries", "no maximum")
     assert proof.refused == ("<lambda>",)
-    assert "accepted though wrong" in describe(proof) and not overview((broken,))[1]
+    assert "accepted though wrong" in describe(proof) and not all(
+        ok for _, ok in overview((broken,))
+    )
 
 
 def test_a_mistake_is_named_with_its_question():
@@ -267,6 +271,15 @@ def test_what_a_function_prints_is_shown_short_and_not_elsewhere(capsys):
     found = verdict(chatty)
     assert found.passed and "Your function printed: scores are torch.Size([3, 5])" in str(found)
     assert capsys.readouterr().out == ""
+
+
+def test_a_warning_costs_nothing_and_stays_out_of_the_verdict(recwarn):
+    def warned(scores):
+        warnings.warn("old habits", stacklevel=1)
+        return scores.softmax(-1)
+
+    found = verdict(warned)
+    assert found.passed and "old habits" not in str(found) and not recwarn.list
 
 
 def test_torchs_switches_are_put_back_and_random_numbers_repeat():

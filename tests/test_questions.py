@@ -1,8 +1,11 @@
 """Every question of the course is proven: right passes, wrong is refused by its name."""
 
+import re
+
+import nbformat
 import pytest
 
-from course_lib.__main__ import main
+from course_lib.__main__ import ROOT, main
 from course_lib.checks import QUESTIONS
 from course_lib.checks.proof import describe, prove
 
@@ -34,3 +37,31 @@ def test_the_command_lists_them_all(capsys):
     assert main(["questions"]) == 0
     shown = capsys.readouterr().out
     assert all(f"{q.id}" in shown and q.name in shown for q in QUESTIONS)
+    assert "0 of" in shown.splitlines()[-1]
+
+
+def test_the_command_shows_one_in_full(capsys):
+    question = QUESTIONS[-1]
+    assert main(["questions", question.id]) == 0
+    shown = capsys.readouterr().out
+    assert all(probe.holds in shown for probe in question.probes)
+    assert all(mistake.says in shown for mistake in question.mistakes)
+    assert main(["questions", "99.9"]) == 1
+    assert "There are 01.1 call_shapes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("chapter", sorted({q.chapter for q in QUESTIONS}))
+def test_notebooks_give_the_same_minutes_stars_and_points(chapter):
+    asked = [q for q in QUESTIONS if q.chapter == chapter]
+    for folder in ("notebooks", "solutions"):
+        (path,) = (ROOT / folder).glob(f"{chapter}_*.ipynb")
+        prose = "\n".join(
+            cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "markdown"
+        )
+        for question in asked:
+            stars = "★" * question.stars
+            row = rf"\| {question.id} \| `{question.name}`.*\| {stars} \| {question.minutes} \|"
+            head = rf"## {question.id} {re.escape(question.title)}\s+{stars} · {question.minutes} "
+            assert re.search(row if folder == "notebooks" else head, prose), (folder, question.id)
+    total = sum(q.minutes for q in asked), sum(q.points for q in asked)
+    assert "About {} minutes, {} points".format(*total) in prose

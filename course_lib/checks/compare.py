@@ -57,15 +57,17 @@ def _tensor_difference(got: object, want: Tensor, tol: float, explain: bool) -> 
     if not want.is_floating_point():
         return _count_different(got, want)
     got, want = got.double(), want.double()
-    for name, odd in (("NaN", torch.isnan), ("infinite", torch.isinf)):
-        extra = int((odd(got) & ~odd(want)).sum())
-        if extra:
-            return f"{extra} of {got.numel()} numbers are {name}"
     finite = want[want.isfinite()]
     scale = tol * (finite.abs().max().item() if finite.numel() else 1.0)
     if torch.allclose(got, want, rtol=tol, atol=scale + 1e-12, equal_nan=True):
         return None
-    return _value_difference(got, want, tol, scale) if explain else "the numbers differ"
+    if not explain:
+        return "the numbers differ"
+    for name, odd in (("NaN", torch.isnan), ("infinite", torch.isinf)):
+        extra = int((odd(got) & ~odd(want)).sum())
+        if extra:
+            return f"{extra} of {got.numel()} numbers are {name}"
+    return _value_difference(got, want, tol, scale)
 
 
 def _count_different(got: Tensor, want: Tensor) -> str | None:

@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -52,11 +53,16 @@ def run(fn: Callable, observe: Callable, inputs: tuple, seconds: float) -> Outco
     call into compiled code can't be stopped, only waited for.
     """
     _warm_up()
-    given = copy.deepcopy(inputs)
+    given = tuple(i.clone() if isinstance(i, Tensor) else copy.deepcopy(i) for i in inputs)
     printed = _Capped()
     value = error = None
     where = ""
-    with _same_torch(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with (
+        _same_torch(),
+        warnings.catch_warnings(action="ignore"),  # a warning is no part of a verdict
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
         try:
             value = within(seconds, lambda: freeze(observe(fn, *given)))
         except KeyboardInterrupt:

@@ -93,14 +93,21 @@ class Bench:
         One that agrees on every probe comes first, then the one that explains most. Half of the
         failing lines is the least, and a single agreement of several probes may be chance.
         """
-        best, explains = None, 0
+        best, explains, allowed = None, 0, len(failing) // 2
+        passing = [i for i in range(len(outcomes)) if i not in failing]
         for mistake in self.question.mistakes if failing else ():
-            agree = [self._does(mistake, i, outcome) for i, outcome in enumerate(outcomes)]
-            if all(agree):
-                return mistake, len(failing)
-            explained = sum(agree[i] for i in failing)
-            if explained > explains and 2 * explained >= len(failing) and sum(agree) > 1:
-                best, explains = mistake, explained
+            misses = 0
+            for i in failing:
+                misses += not self._does(mistake, i, outcomes[i])
+                if misses > allowed:
+                    break
+            else:
+                agree = sum(self._does(mistake, i, outcomes[i]) for i in passing)
+                explained = len(failing) - misses
+                if misses == 0 and agree == len(passing):
+                    return mistake, explained
+                if explained > explains and explained + agree > 1:
+                    best, explains, allowed = mistake, explained, max(misses - 1, 0)
         return best, explains
 
     def _does(self, mistake: Mistake, i: int, outcome: Outcome) -> bool:

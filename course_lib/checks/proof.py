@@ -1,6 +1,6 @@
 """Prove a question: what is right passes, what is wrong is refused, and refused by its name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from course_lib.checks.judge import Bench, judge
@@ -60,25 +60,51 @@ def _stub(*inputs: object) -> Callable:
     raise NotImplementedError
 
 
-def overview(questions: tuple[Question, ...], seeds: int = 1) -> tuple[str, bool]:
-    """The instructor's table: every question, what it's worth and its proof; and if all hold."""
-    head = f"{'id':<6}{'answered by':<24}{'points':>7}{'min':>5}{'stars':>7}{'probes':>8}"
-    lines = [f"{head}{'mistakes':>10}{'right ways':>12}  proof"]
-    proofs = [prove(question, seeds) for question in questions]
-    for proof in proofs:
-        question = proof.question
-        lines.append(
-            f"{question.id:<6}{question.name:<24}{question.points:>7}{question.minutes:>5}"
+HEAD = (
+    f"{'id':<6}{'answered by':<18}{'points':>7}{'min':>5}{'stars':>7}{'probes':>8}"
+    f"{'mistakes':>10}{'right ways':>12}  proof"
+)
+
+
+def overview(questions: Sequence[Question], seeds: int = 1) -> Iterator[tuple[str, bool]]:
+    """The instructor's table, line by line as it is proven, each with whether its proof holds."""
+    yield HEAD, True
+    proofs = []
+    for question in questions:
+        proof = prove(question, seeds)
+        proofs.append(proof)
+        yield (
+            f"{question.id:<6}{question.name:<18}{question.points:>7}{question.minutes:>5}"
             f"{'*' * question.stars:>7}{len(question.probes):>8}{len(question.mistakes):>10}"
-            f"{len(question.alternatives):>12}  {describe(proof)}"
+            f"{len(question.alternatives):>12}  {describe(proof)}",
+            proof.holds,
         )
-    return "\n".join(lines), all(proof.holds for proof in proofs)
+    wrong = sum(len(p.question.mistakes) for p in proofs)
+    accepted = sum(len(p.accepted) for p in proofs)
+    named = wrong - sum(len(p.misnamed) for p in proofs)
+    right = sum(len(p.question.alternatives) for p in proofs)
+    refused = sum(len(p.refused) for p in proofs)
+    yield (
+        f"{len(proofs)} questions on {seeds} draw{'s' * (seeds > 1)} each: {wrong - accepted} of "
+        f"{wrong} mistakes refused, {named} named rightly; {refused} of {right} right ways refused",
+        True,
+    )
+
+
+def anatomy(question: Question) -> str:
+    """One question in full: what it probes, and what it says to each mistake."""
+    lines = [f"{question.id} {question.title}: {question.signature}, {question.points} points", ""]
+    lines += [f"  {probe.points}  {probe.holds}" for probe in question.probes]
+    for mistake in question.mistakes:
+        lines += ["", f"  {mistake.name}", f"    {mistake.says} {mistake.asks}"]
+        lines += [f"    Reread: {mistake.reread}."]
+    return "\n".join(lines)
 
 
 def describe(proof: Proof) -> str:
     """A proof in one line."""
     if proof.holds:
-        return "solution full, stub zero, right ways accepted, mistakes refused and named"
+        return "holds: solution full, stub zero, right ways pass, mistakes refused and named"
     found = {
         "the solution loses points": not proof.solution,
         "the stub isn't zero": not proof.stub,

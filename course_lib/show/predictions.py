@@ -70,7 +70,9 @@ class Prediction(anywidget.AnyWidget):
                 f"{self.answer!r}"
             )
         if not self.chosen:
-            return Measured(f"Measured: {label}. (You made no prediction: go back to the question.)")
+            return Measured(
+                f"Measured: {label}. (You made no prediction: go back to the question.)"
+            )
         reason = dict(self.options)[self.chosen]
         if self.chosen == self.answer:
             return Measured(f"Measured: {label}, as you predicted. {reason}")

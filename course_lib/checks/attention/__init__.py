@@ -19,13 +19,7 @@ QUESTIONS = (
         reference=library.scores,
         probes=probes.SCORES,
         mistakes=SCORES,
-        alternatives=(
-            right.scores_after_in_float32,
-            right.scores_by_einsum,
-            right.scores_by_two_fourth_roots,
-            right.scores_pair_by_pair,
-            right.scores_in_float64,
-        ),
+        alternatives=right.SCORES,
     ),
     Question(
         "02.2",
@@ -36,13 +30,7 @@ QUESTIONS = (
         reference=library.softmax,
         probes=probes.SOFTMAX,
         mistakes=SOFTMAX,
-        alternatives=(
-            right.softmax_of_torch,
-            right.softmax_by_logsumexp,
-            right.softmax_in_float64,
-            right.softmax_row_by_row,
-            right.softmax_with_a_small_epsilon,
-        ),
+        alternatives=right.SOFTMAX,
     ),
     Question(
         "02.3",
@@ -53,12 +41,7 @@ QUESTIONS = (
         reference=library.attention,
         probes=probes.ATTENTION,
         mistakes=ATTENTION,
-        alternatives=(
-            right.attention_of_torch,
-            right.attention_in_parts,
-            right.attention_by_einsum,
-            right.attention_query_by_query,
-        ),
+        alternatives=right.ATTENTION,
     ),
     Question(
         "02.4",
@@ -69,14 +52,7 @@ QUESTIONS = (
         reference=right.entropy,
         probes=probes.ENTROPIES,
         mistakes=ENTROPY,
-        alternatives=(
-            right.entropy_by_where,
-            right.entropy_by_xlogy,
-            right.entropy_painted,
-            right.entropy_by_the_smallest_number,
-            right.entropy_in_float64_with_an_epsilon,
-            right.entropy_number_by_number,
-        ),
+        alternatives=right.ENTROPY,
     ),
     Question(
         "02.5",
@@ -87,11 +63,6 @@ QUESTIONS = (
         reference=right.softmax_gradient,
         probes=probes.GRADIENTS,
         mistakes=GRADIENT,
-        alternatives=(
-            right.gradient_by_the_table,
-            right.gradient_in_two_terms,
-            right.gradient_by_einsum,
-            right.gradient_pair_by_pair,
-        ),
+        alternatives=right.GRADIENT,
     ),
 )
