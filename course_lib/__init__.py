@@ -1,18 +1,29 @@
 """A course on attention: from the shapes of one call to a GPU kernel of your own."""
 
 
-def load_ipython_extension(ipython) -> None:
-    """Turn on shape checking and the course's plot style: `%load_ext course_lib`.
+def hold_to_signatures() -> None:
+    """Check every call of the modules that compute against the types and shapes they declare.
 
-    From here on every function a cell defines is held to the shapes in its signature, and so is
-    every module of this library that is imported afterwards. Outside a notebook nothing is checked
-    but what `course_lib.shapes.shaped` checks, so that importing one module stays cheap.
+    For tests and notebooks, and for modules imported afterwards. Otherwise nothing is checked but
+    what `course_lib.shapes.shaped` checks, and importing a module stays cheap.
     """
+    from pathlib import Path
+
     import jaxtyping
+
+    modules = [f"course_lib.{path.stem}" for path in Path(__file__).parent.glob("[!_]*.py")]
+    jaxtyping.install_import_hook(modules, "beartype.beartype")
+
+
+def load_ipython_extension(ipython) -> None:
+    """Hold the library and the functions of a notebook's cells to their signatures.
+
+    `%load_ext course_lib`, the first line of every chapter. Also sets the style of its figures.
+    """
+    hold_to_signatures()
+    ipython.run_line_magic("load_ext", "jaxtyping")
+    ipython.run_line_magic("jaxtyping.typechecker", "beartype.beartype")
 
     from course_lib.show import style
 
-    jaxtyping.install_import_hook("course_lib", "beartype.beartype")
-    ipython.run_line_magic("load_ext", "jaxtyping")
-    ipython.run_line_magic("jaxtyping.typechecker", "beartype.beartype")
     style.apply()

@@ -1,5 +1,6 @@
 """The ledger against counts made by loops and by torch itself."""
 
+import inspect
 import itertools
 
 import pytest
@@ -43,6 +44,11 @@ def test_softmax_counts_five_operations_for_each_score():
     assert softmax.flops == 5 * 2 * 3 * 5 * 7
 
 
+def unchecked(fn):
+    """The function without the type checker that tests put before it, as a user calls it."""
+    return inspect.unwrap(fn)
+
+
 def test_a_plan_equals_the_ledger_of_what_was_planned():
     assert plan(**SIZES) == ledger(**a_call())
     assert plan(**SIZES) != ledger(**a_call(Tk=6))
@@ -83,7 +89,7 @@ def test_own_names_bring_their_own_dims():
     with pytest.raises(ValueError, match="w_q: no dims known"):
         ledger(w_q=torch.zeros(16, 3, 8))
     with pytest.raises(TypeError, match="q: expected a tensor, got list"):
-        ledger(q=[1, 2])
+        unchecked(ledger)(q=[1, 2])
 
 
 def test_a_broadcast_dim_may_be_one_and_nothing_else():
@@ -104,7 +110,12 @@ def test_a_broadcast_dim_may_be_one_and_nothing_else():
 )
 def test_a_plan_says_what_it_needs(sizes, message):
     with pytest.raises(ValueError, match=message):
-        plan(**sizes)
+        unchecked(plan)(**sizes)
+
+
+def test_in_tests_the_declared_types_hold():
+    with pytest.raises(TypeError, match="Tk"):
+        plan(**SIZES | {"Tk": 2.5})
 
 
 def test_a_ledger_reads_in_a_terminal_and_in_a_page():
