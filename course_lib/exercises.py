@@ -12,6 +12,8 @@ from pathlib import Path
 
 import nbformat
 
+from course_lib.checks.guard import STUB
+
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 ALMOST_A_MARKER = re.compile(r"#+\s*(begin|end)\s+solution", re.IGNORECASE)
 CHECK_CALL = re.compile(r"^\s*check\(", re.MULTILINE)
@@ -56,7 +58,7 @@ def stub(source: str, where: str = "cell") -> str:
     for begin, end in reversed(answers):
         function = _function_around(tree, begin, end, where)
         indent = lines[begin - 1][: -len(lines[begin - 1].lstrip())]
-        todo = f"Write {function.name}: replace this line with your answer, then run the check."
+        todo = f"Write {function.name}: {STUB}"
         lines[begin - 1 : end] = [f'{indent}raise NotImplementedError("{todo}")']
     result = "\n".join(lines)
     _parse(result, where, "the exercise")

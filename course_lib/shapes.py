@@ -208,11 +208,11 @@ def bind(bound: dict[str, tuple[int, str]], name: str, dims: str, shape: tuple[i
             continue
         expected, owner = bound.setdefault(dim, (size, name))
         if size != expected:
-            want = [str(bound[d][0]) if (d := a.lstrip("#")) in bound else d for a in axes]
+            others = {d: str(n) for d, (n, by) in bound.items() if by != name}
+            want = ", ".join(others.get(d := a.lstrip("#"), d) for a in dims.split())
             raise ShapeError(
-                f"{name}: axis {dim} is {size}, but {owner} has {dim} = {expected}. "
-                f"Expected {name} [{', '.join(dims.split())}] = [{', '.join(want)}], "
-                f"got {_list(shape)}."
+                f"{name}: axis {dim} is {size}, but {owner} has {dim} = {expected}. Expected "
+                f"{name} [{', '.join(dims.split())}] = [{want}], got {_list(shape)}."
             )
 
 

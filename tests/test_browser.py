@@ -200,19 +200,23 @@ def test_narrow_window_cuts_nothing_off(chapter):
 
 def test_predictions_give_a_verdict_and_are_kept(chapter, scratch):
     (first, answer, options), (second, right, others) = predictions(chapter)[:2]
-    first.get_by_role("button").click()
+    first.get_by_role("button", name="Commit").click()
     assert "Choose an option first" in words(first)
 
     first.locator("input[type=radio]").nth(list_index(first, answer)).check()
-    first.get_by_role("button").click()
+    first.get_by_role("button", name="Commit").click()
+    assert "Noted" in words(first) and plain(options[answer]) not in words(first)
+    first.get_by_role("button", name="Show the answer").click()
     assert "Right" in words(first) and plain(options[answer]) in words(first)
 
     wrong = next(label for label in others if label != right)
     radio = second.locator("input[type=radio]").nth(list_index(second, wrong))
     radio.focus()
     radio.press("Space")
-    second.get_by_role("button").focus()
-    second.get_by_role("button").press("Enter")
+    for name in ("Commit", "Show the answer"):
+        button = second.get_by_role("button", name=name)
+        button.focus()
+        button.press("Enter")
     for said in (wrong, others[wrong], right, others[right]):
         assert plain(said) in words(second)
     assert second.locator("input[type=radio]:enabled").count() == 0

@@ -59,7 +59,7 @@ def test_an_endless_loop_is_stopped_and_the_kernel_lives(outputs):
 
 
 def test_a_wrong_shape_is_judged_not_raised(outputs):
-    assert "Yours: shape [" in outputs[4] and "TypeCheckError" not in outputs[4]
+    assert "; expected [" in outputs[4] and "TypeCheckError" not in outputs[4]
 
 
 def test_a_cells_function_is_held_to_its_signature(outputs):

@@ -1,5 +1,6 @@
 """Progress outlives the kernel, a cut line and a folder that can't be written."""
 
+import functools
 import json
 import os
 import subprocess
@@ -63,7 +64,14 @@ def test_all_solved_says_so():
 def test_it_reads_in_a_page():
     record_prediction("00.chain", "T", True)
     page = progress()._repr_html_()
-    assert page.count('<th scope="row">') == len(progress().rows) and "1 right of 1" in page
+    assert page.count('<th scope="row">') == len(progress().rows) and "1 of 6 made, 1 right" in page
+
+
+def test_every_chapter_stands_in_the_table_before_anything_is_done():
+    rows = progress().rows
+    assert [row.chapter for row in rows] == ["00", "01", "02"]
+    assert all(row.asked >= 5 and row.predictions == f"0 of {row.asked} made" for row in rows)
+    assert rows[0].exercises == "none" and rows[0].bar == ""
 
 
 def test_without_a_setting_it_lies_in_the_course_folder(monkeypatch):
@@ -89,11 +97,34 @@ def test_check_says_which_questions_there_are():
         return scores
 
     assert "Did you mean softmax?" in str(check(sofmax))
-    assert "takes the function itself, not int" in str(check(3))
+    assert "a value (int), not a function. Run the cell" in str(check(3))
+    assert "without quotes: check(softmax)" in str(check("softmax"))
+    assert "Write it with def" in str(check(lambda scores: scores))
+    assert "is a class" in str(check(torch.nn.Softmax))
+    assert "one function" in str(check(sofmax, sofmax))
     assert check(lambda scores: torch.softmax(scores, -1), "02.2").passed
     assert "No question is answered by '02.99'" in str(check(sofmax, "02.99"))
     assert entries()[0]["question"] == "02.2"
     assert json.dumps(entries())
+
+
+def test_a_learners_decorator_is_part_of_the_answer():
+    def doubled(fn):
+        return functools.wraps(fn)(lambda *inputs: 2 * fn(*inputs))
+
+    @doubled
+    def softmax(scores):
+        return torch.softmax(scores, -1)
+
+    assert "every number is 2 times what it should be" in str(check(softmax))
+
+
+def test_a_bound_method_is_called_as_one():
+    class Mine:
+        def softmax(self, scores):
+            return torch.softmax(scores, -1)
+
+    assert check(Mine().softmax).passed
 
 
 def test_check_reports_even_what_breaks_whoever_looks_at_it():

@@ -74,6 +74,20 @@ def test_a_clash_names_tensor_axis_and_both_sizes(name, axis, dim, owner):
     assert str(shape) in message
 
 
+def test_a_clash_expects_only_what_other_tensors_said():
+    q, x = torch.zeros(2, 3, 4, 6), torch.zeros(7, 5)
+    with pytest.raises(ShapeError) as raised:
+        ledger(q=q, k=torch.zeros(2, 3, 6, 5))
+    assert str(raised.value) == (
+        "k: axis Dh is 5, but q has Dh = 6. "
+        "Expected k [B, H, Tk, Dh] = [2, 3, Tk, 6], got [2, 3, 6, 5]."
+    )
+    with pytest.raises(ShapeError, match=r"Expected x \[\*rows, Tk, Dh\] = \[\*rows, Tk, 6\]"):
+        ledger({"x": "*rows Tk Dh"}, q=q, x=x)
+    with pytest.raises(ShapeError, match=r"x: axis T is 5, but x has T = 7.* = \[T, T\], got"):
+        ledger({"x": "T T"}, x=x)
+
+
 def test_a_missing_axis_is_counted():
     with pytest.raises(
         ShapeError, match=r"q: expected 4 axes \[B, H, Tq, Dh\], got 3: \[3, 5, 8\]"

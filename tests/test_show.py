@@ -176,7 +176,8 @@ def test_measuring_confronts_the_prediction():
         "Measured: 8 times larger. (You made no prediction: go back to the question.)"
     )
     assert repr(wrong.measured("8 times larger")) == (
-        "Measured: 8 times larger. You predicted 64 times larger: That is the variance."
+        "Measured: 8 times larger. The root of 64. "
+        "You predicted “64 times larger”. That is the variance."
     )
     assert "as you predicted. The root of 64." in right.measured("8 times larger")._repr_html_()
 

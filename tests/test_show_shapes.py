@@ -31,8 +31,9 @@ def test_blocks_fit_a_narrow_notebook(sizes):
 
 
 def test_crossing_finds_where_the_square_overtakes():
-    alt = crossing([16, 32, 64], [64, 128, 256], [32, 128, 512]).alt
-    assert "at T = 32;" in alt and "they take 2 times as much, 512 B" in alt
+    drawn = crossing([16, 32, 64], [64, 128, 256], [32, 128, 512])
+    assert "at T = 32;" in drawn.alt and "they take 2 times as much, 512 B" in drawn.alt
+    assert "Beyond T = 32 " in drawn.svg  # at 32 itself they are equal
 
 
 def test_crossing_needs_lines_that_cross():

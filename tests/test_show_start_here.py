@@ -19,20 +19,33 @@ def test_depth_lines_name_what_grows_and_what_stays():
     assert "<!-- chain: a longer chain for every token; table: 22 at any length -->" in picture.svg
 
 
-def test_gradient_lines_say_first_and_last_and_the_orders_lost():
+def test_gradient_lines_say_first_and_last_and_their_ratio():
     norms = {"chain": torch.logspace(-10, 0, 12), "table": torch.full((12,), 0.5)}
     picture = start_here.gradient_lines(norms)
     assert "chain: 1.0e-10 at the first input, 1.0e+00 at the last" in picture.alt
     assert "table: 5.0e-01 at the first input, 5.0e-01 at the last" in picture.alt
-    title = "chain: the gradient falls by 10 orders of magnitude over 12 tokens"
-    assert f"<!-- {title} -->" in picture.svg
+    assert "<!-- chain: the first input's gradient is 1e-10 times the last's -->" in picture.svg
+
+
+def test_gradient_lines_title_speaks_of_the_model_asked_for():
+    norms = {"chain": torch.logspace(-10, 0, 12), "open chain": torch.linspace(2, 1, 12)}
+    picture = start_here.gradient_lines(norms, about="open chain")
+    assert "<!-- open chain: the first input's gradient is 2 times the last's -->" in picture.svg
+    with pytest.raises(ValueError, match=r"about must be one of .*'open chain'.*'open'"):
+        start_here.gradient_lines(norms, about="open")
 
 
 @pytest.mark.parametrize("models", [1, 2, 3])
-def test_gradient_lines_take_up_to_three_models(models):
-    norms = {f"model {i}": torch.logspace(-i - 1, 0, 9) for i in range(models)}
+@pytest.mark.parametrize("T", [9, 48])
+def test_gradient_lines_name_up_to_three_models_and_the_last_position(models, T):
+    norms = {f"model {i}": torch.logspace(-i - 1, 0, T) for i in range(models)}
     picture = start_here.gradient_lines(norms)
-    assert all(f"<!-- {name} -->" in picture.svg for name in norms)
+    assert all(f"<!-- {name} -->" in picture.svg for name in [*norms, T - 1])
+
+
+def test_models_differ_in_style_marker_and_shade():
+    for part in ("color", "linestyle", "marker"):
+        assert len({look[part] for look in start_here.LINES}) == len(start_here.LINES)
 
 
 def test_loudness_line_says_both_ends():

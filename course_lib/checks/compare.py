@@ -21,23 +21,35 @@ def difference(got: object, want: object, tol: float, explain: bool = True) -> s
     A number and a tensor of no axes, a list and a tuple, and floats of any width are the same.
     Without `explain` numbers that differ aren't searched for what relates them.
     """
-    got, want = _plain(got), _plain(want)
-    if got is None and want is not None:
-        return "it returns None. Is there a return?"
-    if isinstance(want, Tensor):
-        return _tensor_difference(got, want, tol, explain)
-    if isinstance(want, list):
+    if isinstance(want, Tensor) and isinstance(got, Tensor) and want.ndim:
+        return _tensor_difference(got.detach(), want.detach(), tol, explain)
+    given, got, want = got, _plain(got), _plain(want)
+    if found := misfit(given, want):
+        return found
+    if isinstance(want, list) and isinstance(got, list):
         return _list_difference(got, want, tol, explain)
-    if isinstance(want, dict):
+    if isinstance(want, dict) and isinstance(got, dict):
         return _dict_difference(got, want, tol, explain)
-    if isinstance(want, float) and isinstance(got, int | float) and not isinstance(got, bool):
-        close = got == want or abs(got - want) <= tol * (1 + abs(want))
+    numbers = isinstance(want, int | float) and isinstance(got, int | float)
+    if numbers and float in (type(want), type(got)):
+        margin = tol * (1 + abs(want)) if isinstance(want, float) else 0
+        close = got == want or abs(got - want) <= margin
         both_nan = math.isnan(got) and math.isnan(want)
         return None if close or both_nan else _apart(got, want)
-    numbers = isinstance(want, int) and isinstance(got, float)
-    if numbers or isinstance(got, type(want)) or isinstance(want, type(got)):
-        return None if got == want else _apart(got, want)
-    return f"it returns {_kind(got)}; expected {_kind(want)}"
+    return None if type(got) is type(want) and got == want else _apart(got, want)
+
+
+def misfit(got: object, want: object) -> str | None:
+    """What is wrong with the kind of thing that came back, if it can't be compared at all."""
+    given, got, want = got, _plain(got), _plain(want)
+    if got is None and want is not None:
+        return "it returns None. Is there a return?"
+    kinds = (Tensor, dict, int | float)
+    for kind in kinds:
+        if isinstance(want, kind) and not isinstance(want, bool):
+            fits = isinstance(got, kind) and not isinstance(got, bool)
+            return None if fits else f"it returns {_kind(given)}; expected {_kind(want)}"
+    return None
 
 
 def same(a: object, b: object, tol: float) -> bool:
@@ -45,15 +57,15 @@ def same(a: object, b: object, tol: float) -> bool:
     return difference(a, b, tol, explain=False) is None
 
 
-def _tensor_difference(got: object, want: Tensor, tol: float, explain: bool) -> str | None:
-    if not isinstance(got, Tensor):
-        return f"it returns {_kind(got)}; expected {_kind(want)}"
+def _tensor_difference(got: Tensor, want: Tensor, tol: float, explain: bool) -> str | None:
     if got.shape != want.shape:
         return f"shape {list(got.shape)}; expected {list(want.shape)}"
     if got.device != want.device:
         return f"it lives on {got.device}; expected {want.device}"
     if got.is_floating_point() != want.is_floating_point() or got.is_complex():
-        return f"dtype {_dtype(got)}; expected {_dtype(want)}"
+        return (
+            f"dtype {_dtype(got)}; expected {'float' if want.is_floating_point() else _dtype(want)}"
+        )
     if not want.is_floating_point():
         return _count_different(got, want)
     got, want = got.double(), want.double()
@@ -87,7 +99,8 @@ def _value_difference(got: Tensor, want: Tensor, tol: float, scale: float) -> st
     solid = want.abs() > 100 * scale
     if solid.any():
         factor = (got[solid] / want[solid]).median()
-        if factor != 0 and torch.allclose(got, want * factor, **close):
+        plain = factor != 0 and abs(factor - 1) > 0.01
+        if plain and torch.allclose(got, want * factor, **close):
             return f"every number is {factor:.4g} times what it should be"
     if want.ndim > 1 and want.numel() <= 10_000:
         for axes in permutations(range(want.ndim)):
@@ -102,9 +115,7 @@ def _value_difference(got: Tensor, want: Tensor, tol: float, scale: float) -> st
     return _apart(got[at].item(), want[at].item(), f" at {index}")
 
 
-def _list_difference(got: object, want: list, tol: float, explain: bool) -> str | None:
-    if not isinstance(got, list):
-        return f"it returns {_kind(got)}; expected {_kind(want)}"
+def _list_difference(got: list, want: list, tol: float, explain: bool) -> str | None:
     if len(got) != len(want):
         return f"it returns {len(got)} values; expected {len(want)}"
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
@@ -113,9 +124,7 @@ def _list_difference(got: object, want: list, tol: float, explain: bool) -> str 
     return None
 
 
-def _dict_difference(got: object, want: dict, tol: float, explain: bool) -> str | None:
-    if not isinstance(got, dict):
-        return f"it returns {_kind(got)}; expected {_kind(want)}"
+def _dict_difference(got: dict, want: dict, tol: float, explain: bool) -> str | None:
     if missing := [key for key in want if key not in got]:
         return f"the entry {missing[0]!r} is missing"
     if extra := [key for key in got if key not in want]:
@@ -141,8 +150,11 @@ def _plain(value: object) -> object:
 def _kind(value: object) -> str:
     if isinstance(value, Tensor):
         return f"a tensor {list(value.shape)}"
+    if value is None:
+        return "None"
     name = type(value).__name__
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    article = "an" if name[0] in "aeiou" or name == "ndarray" else "a"
+    return f"{article} {name}" + (f" of {len(value)}" if isinstance(value, list | tuple) else "")
 
 
 def _dtype(value: Tensor) -> str:

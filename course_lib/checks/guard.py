@@ -13,10 +13,12 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+STUB = "replace this line with your answer, then run the check."  # how an unwritten one ends
 TICK = 0.05  # seconds between two attempts to stop a function that ran too long
 PRINTED_AT_MOST = 2_000  # characters; a function that prints in a loop fills a disk otherwise
 
@@ -25,15 +27,37 @@ class TimeLimit(BaseException):
     """Raised in a function that runs too long; `except Exception` doesn't catch it."""
 
 
+class Answer:
+    """A function as a probe sees it: what it returned last, and what its arguments are called."""
+
+    def __init__(self, fn: Callable, names: tuple[str, ...]):
+        self.names = names
+        self.returned: object = None
+        self.ended = False
+        self._fn = fn
+
+    def __call__(self, *inputs: object) -> object:
+        self.ended = False
+        self.returned = self._fn(*inputs)
+        self.ended = True
+        return self.returned
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What one call did: its value or its error, the inputs it changed, and what it printed."""
+    """What one probe saw: a value or an error, the inputs that changed, and what was printed.
+
+    `returned` is what the function itself gave last; `stumbled` says that it ended, and that the
+    probe couldn't make its observation from that.
+    """
 
     value: object = None
     error: BaseException | None = None
     where: str = ""
     changed: tuple[int, ...] = ()
     printed: str = ""
+    returned: object = None
+    stumbled: bool = False
 
     @property
     def timed_out(self) -> bool:
@@ -42,21 +66,23 @@ class Outcome:
 
     @property
     def unwritten(self) -> bool:
-        """The stub of the exercise still stands."""
-        return isinstance(self.error, NotImplementedError)
+        """The stub of the exercise still stands, or somebody's bare one."""
+        text = str(self.error)
+        return type(self.error) is NotImplementedError and (not text or text.endswith(STUB))
 
 
-def run(fn: Callable, observe: Callable, inputs: tuple, seconds: float) -> Outcome:
+def run(
+    fn: Callable, observe: Callable, inputs: tuple, seconds: float, names: tuple[str, ...] = ()
+) -> Outcome:
     """Observe a function on copies of the inputs, and report instead of raising.
 
     Only the reader's own interrupt gets through. Stops a Python loop after `seconds`; a single
     call into compiled code can't be stopped, only waited for.
     """
     _warm_up()
+    answer, printed = Answer(fn, names), _Capped()
     given = tuple(i.clone() if isinstance(i, Tensor) else copy.deepcopy(i) for i in inputs)
-    printed = _Capped()
     value = error = None
-    where = ""
     with (
         _same_torch(),
         warnings.catch_warnings(action="ignore"),  # a warning is no part of a verdict
@@ -64,13 +90,15 @@ def run(fn: Callable, observe: Callable, inputs: tuple, seconds: float) -> Outco
         contextlib.redirect_stderr(printed),
     ):
         try:
-            value = within(seconds, lambda: freeze(observe(fn, *given)))
+            value = within(seconds, lambda: freeze(observe(answer, *given)))
         except KeyboardInterrupt:
             raise
         except BaseException as raised:  # SystemExit and TimeLimit too: a verdict, not an end
-            error, where = raised, _own_line(raised, fn)
+            error = raised
     changed = tuple(i for i, (a, b) in enumerate(zip(inputs, given, strict=True)) if _differ(a, b))
-    return Outcome(value, error, where, changed, printed.getvalue())
+    stumbled = answer.ended and error is not None
+    where = "" if error is None or stumbled else _own_line(error)
+    return Outcome(value, error, where, changed, printed.getvalue(), answer.returned, stumbled)
 
 
 def within(seconds: float, thunk: Callable[[], object]) -> object:
@@ -185,11 +213,12 @@ def _same_torch() -> Iterator[None]:
         torch.set_grad_enabled(grad)
 
 
-def _own_line(error: BaseException, fn: Callable) -> str:
-    """The learner's own line that raised: the deepest frame in the file that holds the function."""
-    home = getattr(getattr(fn, "__code__", None), "co_filename", None)
-    steps = [step for step in traceback.extract_tb(error.__traceback__) if step.filename == home]
-    return f"line {steps[-1].lineno}: {steps[-1].line}" if steps and steps[-1].line else ""
+def _own_line(error: BaseException) -> str:
+    """The learner's own line that raised: the deepest that is no library's and not ours."""
+    foreign = (sys.prefix, sys.base_prefix, "<", str(Path(__file__).parents[1]))
+    steps = traceback.extract_tb(error.__traceback__)
+    own = [step for step in steps if step.line and not step.filename.startswith(foreign)]
+    return f"line {own[-1].lineno}: {own[-1].line}" if own else ""
 
 
 def _differ(before: object, after: object) -> bool:

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Callable
 
 from course_lib.checks import guard
-from course_lib.checks.compare import difference, same, tolerance
+from course_lib.checks.compare import difference, misfit, same, tolerance
 from course_lib.checks.guard import Outcome
 from course_lib.checks.question import Mistake, Probe, Question, widened
-from course_lib.checks.verdict import OVERWRITES, YOURS, Line, Verdict
+from course_lib.checks.verdict import OVERWRITES, UNCALLABLE, UNWRITTEN, Line, Verdict
 
 HANGS_AT_MOST = 2  # then the rest is skipped: a learner waits seconds, not minutes
 
@@ -31,29 +31,40 @@ class Bench:
         self._by_mistake = functools.cache(self._run_mistake)
 
     @functools.cached_property
-    def wanted(self) -> list[object]:
+    def wanted(self) -> list[Outcome]:
         """What the reference gives on every probe, in float64 where the probe widens."""
         return [
-            self._run(self.question.reference, probe, widened(i) if probe.widen else i).value
+            self._run(self.question.reference, probe, widened(i) if probe.widen else i)
             for probe, i in zip(self.question.probes, self.inputs, strict=True)
         ]
 
     def judge(self, fn: Callable) -> Verdict:
         """The verdict on one answer."""
+        if not self._takes_the_inputs(fn):
+            return Verdict.without_lines(self.question, UNCALLABLE.format(self.question.signature))
         probes = self.question.probes
         outcomes = self._answers(fn)
         if all(outcome.unwritten for outcome in outcomes):
-            return Verdict.unwritten(self.question)
+            return Verdict.without_lines(self.question, UNWRITTEN)
         facts = [self._fact(i, outcome) for i, outcome in enumerate(outcomes)]
         lines = [
-            Line(fact is None, probe.holds if fact is None else fact, probe.points)
+            Line(fact is None, probe.holds, probe.points, fact or "")
             for probe, fact in zip(probes, facts, strict=True)
         ]
         failing = [i for i, fact in enumerate(facts) if fact is not None]
         named, explains = self._diagnose(outcomes, failing)
-        where = next((o.where for o in outcomes if o.error is not None), "")
+        where = next((o.where for o in outcomes if o.where), "")
         printed = next((o.printed for o in outcomes if o.printed), "")
         return Verdict(self.question, tuple(lines), named, explains, where, printed)
+
+    def _takes_the_inputs(self, fn: Callable) -> bool:
+        try:
+            inspect.signature(fn).bind(*self.inputs[0])
+        except TypeError:
+            return False
+        except ValueError:  # a builtin that doesn't tell: the call will
+            return True
+        return True
 
     def _answers(self, fn: Callable) -> list[Outcome]:
         """What a function gives on every probe; after two that hang, the others aren't run."""
@@ -68,32 +79,43 @@ class Bench:
     def _fact(self, i: int, outcome: Outcome) -> str | None:
         """What is wrong with one outcome, in words, or None where the property holds."""
         probe, inputs, want = self.question.probes[i], self.inputs[i], self.wanted[i]
-        yours = f"{probe.holds}{YOURS}"
+        tol = self._tolerance(i)
         if outcome.timed_out:
-            limit = f"no answer in {self.question.seconds:g} seconds"
-            return f"{yours}{str(outcome.error) or limit}"
+            return str(outcome.error) or f"no answer in {self.question.seconds:g} seconds"
+        if found := self._wrong_form(outcome, want, tol):
+            return found
         if outcome.error is not None:
             text = " ".join(str(outcome.error).split())
             text = text if len(text) <= 160 else text[:157] + "..."
-            return f"{yours}{type(outcome.error).__name__}: {text}".rstrip(": ")
-        found = difference(outcome.value, want, self._tolerance(i))
+            return f"{type(outcome.error).__name__}: {text}".rstrip(": ")
+        found = difference(outcome.value, want.value, tol)
         if found is None and outcome.changed:
-            names = list(inspect.signature(self.question.reference).parameters)
-            return f"{yours}{OVERWRITES} {names[outcome.changed[0]]} in place"
-        if found is None:
-            return None
-        if probe.fails is not None and _comparable(outcome.value, want):
+            return f"{OVERWRITES} {self.question.names[outcome.changed[0]]} in place"
+        if found and probe.fails is not None and _comparable(outcome.value, want.value):
             with contextlib.suppress(Exception):  # its words may not fit what was returned
-                return probe.fails(outcome.value, want, *inputs)
-        return f"{yours}{found}"
+                return probe.fails(outcome.value, want.value, *inputs)
+        return found
+
+    def _wrong_form(self, outcome: Outcome, want: Outcome, tol: float) -> str | None:
+        """What is wrong with the kind of thing that came back, before a property is looked at."""
+        none_is_an_answer = any(w.error is None and w.returned is None for w in self.wanted)
+        if outcome.returned is None and none_is_an_answer:
+            return None
+        if outcome.error is None:
+            return misfit(outcome.returned, want.returned)
+        if outcome.stumbled:
+            return misfit(outcome.returned, want.returned) or difference(
+                outcome.returned, want.returned, tol
+            )
+        return None
 
     def _diagnose(self, outcomes: list[Outcome], failing: list[int]) -> tuple[Mistake | None, int]:
         """The mistake that does what this answer does, and how many failing lines it explains.
 
-        One that agrees on every probe comes first, then the one that explains most. Half of the
-        failing lines is the least, and a single agreement of several probes may be chance.
+        One that agrees on every probe comes first, then the one that explains most. More than
+        half of the failing lines is the least, and one line alone may agree by chance.
         """
-        best, explains, allowed = None, 0, len(failing) // 2
+        best, explains, allowed = None, 0, (len(failing) - 1) // 2
         passing = [i for i in range(len(outcomes)) if i not in failing]
         for mistake in self.question.mistakes if failing else ():
             misses = 0
@@ -106,7 +128,8 @@ class Bench:
                 explained = len(failing) - misses
                 if misses == 0 and agree == len(passing):
                     return mistake, explained
-                if explained > explains and explained + agree > 1:
+                by_chance = explained < 2 and explained + agree < 2
+                if explained > explains and not by_chance:
                     best, explains, allowed = mistake, explained, max(misses - 1, 0)
         return best, explains
 
@@ -123,7 +146,8 @@ class Bench:
         return self._run(mistake.run, self.question.probes[i], self.inputs[i])
 
     def _run(self, fn: Callable, probe: Probe, inputs: tuple) -> Outcome:
-        return guard.run(fn, probe.observe, inputs, self.question.seconds)
+        question = self.question
+        return guard.run(fn, probe.observe, inputs, question.seconds, question.names)
 
     def _tolerance(self, i: int) -> float:
         return self.question.probes[i].tolerance or tolerance(self.inputs[i])

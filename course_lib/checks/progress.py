@@ -1,15 +1,18 @@
 """What a learner has done so far, kept in one file of JSON lines that outlives the kernel."""
 
+import contextlib
 import json
 import os
+import re
 import time
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-HOME = Path(__file__).resolve().parents[2] / ".progress.jsonl"
+COURSE = Path(__file__).resolve().parents[2]
+HOME = COURSE / ".progress.jsonl"
 BAR = 12  # characters of a full bar
 
 
@@ -71,6 +74,7 @@ class Row:
     questions: int
     right: int
     predicted: int
+    asked: int
 
     @property
     def bar(self) -> str:
@@ -88,7 +92,8 @@ class Row:
     @property
     def predictions(self) -> str:
         """The predictions in words."""
-        return f"{self.right} right of {self.predicted}" if self.predicted else "none yet"
+        made = f"{self.predicted} of {self.asked} made"
+        return f"{made}, {self.right} right" if self.predicted else made
 
 
 @dataclass(frozen=True)
@@ -134,7 +139,10 @@ def progress() -> Progress:
             best[entry["question"]] = max(best[entry["question"]], entry.get("points", 0))
         elif "prediction" in entry:
             guesses.setdefault(entry["prediction"], bool(entry.get("right")))
-    chapters = sorted({q.chapter for q in QUESTIONS} | {g.split(".")[0] for g in guesses})
+    asks = _predictions_asked()
+    chapters = sorted(
+        {q.chapter for q in QUESTIONS} | {id.split(".")[0] for id in guesses} | {*asks}
+    )
     rows = []
     for chapter in chapters:
         asked = [q for q in QUESTIONS if q.chapter == chapter]
@@ -148,8 +156,20 @@ def progress() -> Progress:
                 questions=len(asked),
                 right=sum(guessed),
                 predicted=len(guessed),
+                asked=max(asks[chapter], len(guessed)),
             )
         )
     todo = next((q for q in QUESTIONS if best[q.id] < q.points), None)
     following = f"Next: {todo.id} {todo.title}, {todo.minutes} minutes." if todo else "All solved."
     return Progress(tuple(rows), following)
+
+
+def _predictions_asked() -> Counter[str]:
+    """How many predictions each chapter's notebook asks for."""
+    asks: Counter[str] = Counter()
+    for notebook in sorted((COURSE / "notebooks").glob("*.ipynb")):
+        with contextlib.suppress(OSError, ValueError, KeyError):  # half saved: not counted
+            cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+            code = "\n".join("".join(cell["source"]) for cell in cells)
+            asks.update(re.findall(r'\bpredict\(\s*"(\d\d)\.', code))
+    return asks

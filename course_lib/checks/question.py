@@ -37,12 +37,14 @@ def gradient(fn: Callable, *inputs: object) -> dict[str, Tensor]:
     """Observe the gradient of a fixed weighting of the output, in each floating input."""
     leaves = [i.clone().requires_grad_() if _floating(i) else i for i in inputs]
     out = fn(*leaves)
+    if not out.requires_grad:
+        raise RuntimeError("no gradient leads from the output back to the inputs")
     cotangent = torch.linspace(-1, 2, out.numel(), dtype=out.dtype).reshape(out.shape)
-    wanted = {i: leaf for i, leaf in enumerate(leaves) if _floating(leaf)}
+    wanted = {n: leaf for n, leaf in zip(fn.names, leaves, strict=True) if _floating(leaf)}
     grads = torch.autograd.grad(out, list(wanted.values()), cotangent, allow_unused=True)
     return {
-        f"gradient in argument {i + 1}": torch.zeros_like(leaf) if grad is None else grad
-        for (i, leaf), grad in zip(wanted.items(), grads, strict=True)
+        f"gradient in {name}": torch.zeros_like(leaf) if grad is None else grad
+        for (name, leaf), grad in zip(wanted.items(), grads, strict=True)
     }
 
 
@@ -51,8 +53,9 @@ class Probe:
     """One property of an answer: a line of the verdict, and inputs on which it shows.
 
     `inputs` draws fresh ones from a generator. `observe(fn, *inputs)` makes the value that is
-    compared with the reference's, which runs in float64 unless `widen` is off. `fails(got, want,
-    *inputs)` words the fact when the numbers differ; without it the first difference is the fact.
+    compared with the reference's, which runs in float64 unless `widen` is off; it may raise where
+    what came back has the wrong form. `fails(got, want, *inputs)` words the fact when the numbers
+    differ; without it the first difference is the fact.
     """
 
     holds: str
@@ -90,10 +93,14 @@ class Question:
         return self.id.split(".")[0]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the arguments are called."""
+        return tuple(inspect.signature(self.reference).parameters)
+
+    @property
     def signature(self) -> str:
         """How the answer is called, in one line."""
-        names = ", ".join(inspect.signature(self.reference).parameters)
-        return f"{self.name}({names})"
+        return f"{self.name}({', '.join(self.names)})"
 
     def draw(self, seed: int) -> list[tuple]:
         """Fresh inputs for every probe; the same seed draws the same inputs."""

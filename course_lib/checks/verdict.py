@@ -6,19 +6,23 @@ from html import escape
 from course_lib.checks.question import Mistake, Question
 
 UNWRITTEN = "Nothing is written yet: put your code where the NotImplementedError stands."
-YOURS = ". Yours: "  # between what should hold and what was found
 OVERWRITES = "right, but it changed its argument"
-IN_PLACE = "Whoever owns that tensor has lost it. Which line writes into what it didn't make?"
-UNNAMED = "No mistake in the bank does just this. Begin with the first line that isn't ok."
+IN_PLACE = (
+    "Whoever passed that argument finds it changed. Which line writes into what it didn't make?"
+)
+UNNAMED = "None of the known mistakes does just this. Begin with the first line that isn't ok."
+UNWRITTEN = "The line `raise NotImplementedError` still runs: put your answer in its place."
+UNCALLABLE = "The check calls {}, and your function doesn't take these arguments."
 
 
 @dataclass(frozen=True)
 class Line:
-    """One property, with the fact that holds or the fact that doesn't."""
+    """One property, and where it doesn't hold, the fact about the answer that says so."""
 
     ok: bool
-    text: str
+    holds: str
     points: int
+    fact: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,10 @@ class Verdict:
     note: str = ""
 
     @classmethod
-    def unwritten(cls, question: Question) -> "Verdict":
-        """The verdict on a stub: no points, and one message instead of one a property."""
+    def without_lines(cls, question: Question, note: str) -> "Verdict":
+        """No points, and one message instead of one a property."""
         lines = tuple(Line(False, probe.holds, probe.points) for probe in question.probes)
-        return cls(question, lines, note=UNWRITTEN)
+        return cls(question, lines, note=note)
 
     @property
     def points(self) -> int:
@@ -54,11 +58,9 @@ class Verdict:
         """The lines as they are read: one fact that repeats itself in all of them is told once."""
         if self.note:
             return ()
-        facts = {line.text.partition(YOURS)[2] for line in self.lines}
-        if len(self.lines) > 1 and not any(line.ok for line in self.lines) and len(facts) == 1:
-            (fact,) = facts
-            every = Line(False, f"all {len(self.lines)} properties{YOURS}{fact}", self.points)
-            return (every,) if fact else self.lines
+        facts = {line.fact for line in self.lines}
+        if len(self.lines) > 1 and len(facts) == 1 and "" not in facts:
+            return (Line(False, f"all {len(self.lines)} properties", self.points, *facts),)
         return self.lines
 
     def _notes(self) -> list[str]:
@@ -66,15 +68,15 @@ class Verdict:
         notes = [self.note] if self.note else []
         failing = sum(not line.ok for line in self.lines)
         if self.where:
-            notes.append(f"It stopped at your {self.where}")
+            notes.append(f"The error arose at your {self.where}")
         if self.mistake is not None:
-            part = f"Part of it, {self.explains} of {failing} lines: "
+            part = f"{self.explains} of the {failing} failing lines are what this mistake gives: "
             part = part if self.explains < failing else ""
             notes.append(f"{part}{self.mistake.says} {self.mistake.asks}")
             notes.append(f"Reread: {self.mistake.reread}.")
-        elif any(OVERWRITES in line.text for line in self.lines):
+        elif any(OVERWRITES in line.fact for line in self.lines):
             notes.append(IN_PLACE)
-        elif not self.passed and not self.note and not self.where:
+        elif len(self._shown) > 1 and failing and not self.where:
             notes.append(UNNAMED)
         if self.printed:
             first = " / ".join(self.printed.strip().splitlines()[:3])
@@ -87,7 +89,9 @@ class Verdict:
         title = f"{question.id} {question.title}"
         score = f"{self.points} of {question.points} points"
         lines = [f"{head:<30}  {title:<40}  {score}"]
-        lines += [f"  {'ok' if line.ok else '--'}   {line.text}" for line in self._shown]
+        for line in self._shown:
+            lines.append(f"  {'ok' if line.ok else '--'}   {line.holds}")
+            lines += [f"       {line.fact}"] if line.fact else []
         return "\n".join(lines + [f"  {note}" for note in self._notes()])
 
     __repr__ = __str__
@@ -95,8 +99,9 @@ class Verdict:
     def _repr_html_(self) -> str:
         question = self.question
         rows = "".join(
-            f'<li style="margin:.15em 0"><b aria-hidden="true">{"✓" if line.ok else "✗"}</b> '
-            f"<b>{'ok' if line.ok else 'not yet'}</b> · {escape(line.text)}</li>"
+            f'<li style="margin:.3em 0"><b aria-hidden="true">{"✓" if line.ok else "✗"}</b> '
+            f"<b>{'ok' if line.ok else 'not yet'}</b> · {escape(line.holds)}"
+            f"{f'<br>{escape(line.fact)}' if line.fact else ''}</li>"
             for line in self._shown
         )
         listed = f'<ul style="list-style:none;padding-left:.5em;margin:.4em 0">{rows}</ul>'

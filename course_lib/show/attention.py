@@ -1,12 +1,12 @@
 """The charts of chapter 02: how large scores get, and what that does to a softmax."""
 
+import math
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import torch
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
-from matplotlib.colors import TwoSlopeNorm
 from matplotlib.image import AxesImage
 from torch import Tensor
 
@@ -22,8 +22,9 @@ GUIDE = "#666666"  # what a line is compared with
 
 def opening() -> Picture:
     """One query, four keys and values: from directions to scores, to weights, to the blend."""
-    q = torch.tensor([[1.6, 0.9]])
-    k = torch.tensor([[1.9, -0.1], [0.3, 1.7], [-1.2, 0.7], [0.3, -1.5]])
+    # Numbers whose softmax can be checked from the two decimals that the picture shows.
+    q = torch.tensor([[1.6, 0.8]])
+    k = torch.tensor([[1.8, -0.1], [0.3, 1.7], [-1.2, 0.7], [0.3, -1.5]])
     v = torch.tensor([[1.6, 1.1], [-0.7, 1.6], [-1.5, -0.9], [1.1, -1.3]])
     answers = score(q[None, None], k[None, None])
     weights = softmax(answers)
@@ -31,17 +32,17 @@ def opening() -> Picture:
     answers, weights = answers.flatten(), weights.flatten()
     fig, axes = plt.subplots(1, 4, figsize=(7.5, 2.7), width_ratios=[1.15, 0.9, 0.9, 1.15])
     _arrows(axes[0], q, k)
-    _bars(axes[1], answers, "scores", style.SCORES_MAP)
-    _bars(axes[2], weights, "weights", None)
+    _bars(axes[1], answers, "scores, q · k / √2")
+    _bars(axes[2], weights, "weights")
     _blend(axes[3], weights, v, out)
     fig.suptitle(
         "One query gives four scores, four weights and one blend", x=0.01, ha="left", weight="bold"
     )
     best = int(weights.argmax())
     alt = (
-        f"Four panels. A query arrow among four key arrows; the scores {_list(answers)}; their "
-        f"softmax weights {_list(weights)}; four values with the output between them, nearest to "
-        f"value {best}, whose key has the largest weight."
+        f"Four panels. A query arrow among four key arrows; the scores, divided by the root of 2, "
+        f"{_list(answers)}; their softmax weights {_list(weights)}; four values with the "
+        f"output between them, nearest to value {best}, whose key has the largest weight."
     )
     return figure(fig, alt)
 
@@ -49,7 +50,7 @@ def opening() -> Picture:
 def variance_line(widths: Int[Tensor, " N"], variance: Float[Tensor, " N"]) -> Picture:
     """The variance of undivided scores against the head dimension, on the identity line."""
     x = widths.numpy()
-    off = ((variance / widths - 1).abs().max() * 100).item()
+    off = math.ceil(round(((variance / widths - 1).abs().max() * 100).item(), 2))
     fig, ax = plt.subplots()
     ax.plot(x, x, color=GUIDE, linestyle="--", linewidth=1.2)
     ax.plot(x, variance.numpy(), color=style.OUTPUT, linestyle="none", marker="o", markersize=6)
@@ -66,7 +67,7 @@ def variance_line(widths: Int[Tensor, " N"], variance: Float[Tensor, " N"]) -> P
     ax.set_title("The variance of a score equals the head dimension")
     alt = (
         f"{len(widths)} points from Dh {widths[0]} to {widths[-1]} lie on the line "
-        f"variance = Dh, within {off:.1f} percent."
+        f"variance = Dh, within {off} percent."
     )
     return figure(fig, alt)
 
@@ -76,35 +77,29 @@ def saturation_lines(
 ) -> Picture:
     """Entropy and gradient of a softmax against the head dimension, with and without the root.
 
-    The columns: entropy in bits, largest weight, gradient norm, gradient at the typical key,
-    gradient at the query; this chart draws three of them.
+    The columns: entropy in bits, largest weight, gradient at all scores of a query (its norm),
+    gradient at the typical key, gradient at the query; this chart draws three of them.
     """
     fig, axes = plt.subplots(1, 3, figsize=(7.5, 3.3))
-    panels = (("entropy, bits", 0), ("gradient norm", 2), ("gradient at the\ntypical key", 3))
-    for ax, (name, column) in zip(axes, panels, strict=True):
-        ax.plot(widths.numpy(), divided[:, column].numpy(), color=GUIDE, linestyle="--")
-        ax.plot(widths.numpy(), undivided[:, column].numpy(), color=style.OUTPUT, linestyle="-")
-        _powers_of_two(ax, widths, every=5)
-        if column:
-            ax.set_yscale("log")
-        else:
-            ax.set_ylim(0, None)
+    panels = (  # name, column, ticks, limits, and the point at which the falling line is named
+        ("entropy, bits", 0, range(7), (0, 6.4), 1),
+        ("gradient at\nall scores", 2, [1, 1e-3, 1e-6, 1e-9], (1e-10, 10), 8),
+        ("gradient at the\ntypical key", 3, [1, 1e-20, 1e-40, 1e-60], (1e-70, 1e7), 8),
+    )
+    for ax, (name, column, ticks, limits, named) in zip(axes, panels, strict=True):
+        ax.set(xlabel="Dh", yscale="log" if column else "linear")
         ax.set_title(name, weight="normal", fontsize=11)
-        ax.set_xlabel("Dh")
+        _level_and_falling(ax, widths, divided[:, column], undivided[:, column], named)
+        ax.set_yticks(ticks)
+        ax.minorticks_off()
+        ax.set_ylim(limits)
         ax.grid(True)
-    places = ((divided, "divided by √Dh", GUIDE, -14), (undivided, "undivided", style.OUTPUT, 9))
-    for rows, text, colour, dy in places:
-        at = 5 if rows is divided else 4
-        axes[0].annotate(
-            text, (widths[at].item(), rows[at, 0].item()), xytext=(4, dy),
-            textcoords="offset points", color=colour, ha="center" if rows is divided else "left",
-        )  # fmt: skip
     fig.suptitle(
         "Undivided scores silence a softmax; divided ones don't", x=0.01, ha="left", weight="bold"
     )
     alt = (
         f"Three panels against Dh from {widths[0]} to {widths[-1]}. Undivided, entropy falls from "
-        f"{undivided[0, 0]:.1f} to {undivided[-1, 0]:.1f} bits, the gradient norm from "
+        f"{undivided[0, 0]:.1f} to {undivided[-1, 0]:.1f} bits, the gradient at all scores from "
         f"{undivided[0, 2]:.2f} to {undivided[-1, 2]:.1g}, the gradient at the typical key from "
         f"{undivided[0, 3]:.1g} to {undivided[-1, 3]:.0e}. Divided by the root of Dh, all three "
         f"stay level: {divided[-1, 0]:.1f} bits, {divided[-1, 2]:.2f}, {divided[-1, 3]:.1g}."
@@ -116,20 +111,24 @@ def saturation_view() -> Picture:
     """The first view of the explorable "saturation", with its divided twin beside it."""
     start = defaults("saturation")
     Dh, z = start["Dh"], torch.tensor(start["z"])
-    loud, quiet = softmax(z * Dh**0.5), softmax(z)
-    fig, axes = plt.subplots(1, 2, figsize=(7.5, 2.8), sharey=True)
-    for ax, weights, name in ((axes[0], loud, "undivided"), (axes[1], quiet, "divided by √Dh")):
+    loud, quiet = z * Dh**0.5, z
+    fig, axes = plt.subplots(1, 2, figsize=(7.5, 2.9), sharey=True)
+    for ax, scores, name in ((axes[0], loud, "undivided"), (axes[1], quiet, "divided by √Dh")):
+        weights = softmax(scores)
         drawn = ax.bar(range(len(z)), weights.numpy(), color=WEIGHT)
         ax.bar_label(drawn, [f"{w:.2f}" for w in weights], padding=2, fontsize=9.5)
-        ax.set_xticks(range(len(z)))
-        ax.set_xlabel(f"key ({name})")
+        below = [f"{i}\n{_signed(score, 1)}" for i, score in enumerate(scores.tolist())]
+        ax.set_xticks(range(len(z)), below, fontsize=9)
+        ax.set_xlabel(f"key, and under it its score ({name})")
         ax.set_ylim(0, 1.1)
     axes[0].set_ylabel("weight")
-    title = f"At Dh = {Dh} the best key takes {loud.max():.2f} undivided, {quiet.max():.2f} divided"
+    top, top_divided = softmax(loud).max(), softmax(quiet).max()
+    title = f"At Dh = {Dh} the best key takes {top:.2f} undivided, {top_divided:.2f} divided"
     fig.suptitle(title, x=0.01, ha="left", weight="bold")
     alt = (
-        f"Two bar charts of the same {len(z)} scores at Dh {Dh}. Undivided, the weights are "
-        f"{_list(loud)}. Divided by the root of Dh, they are {_list(quiet)}."
+        f"Two bar charts of the weights of {len(z)} keys at Dh {Dh}. Undivided, the scores "
+        f"{_list(loud, 1)} give the weights {_list(softmax(loud))}. Divided by the root of Dh, "
+        f"the scores {_list(quiet, 1)} give {_list(softmax(quiet))}."
     )
     return figure(fig, alt)
 
@@ -173,6 +172,19 @@ def _map(ax: Axes, words: list[str], weights: Tensor) -> AxesImage:
     return picture
 
 
+def _level_and_falling(ax: Axes, widths: Tensor, level: Tensor, falling: Tensor, at: int) -> None:
+    x = widths.tolist()
+    ax.plot(x, level.numpy(), color=GUIDE, linestyle="--")
+    ax.plot(x, falling.numpy(), color=style.OUTPUT, linestyle="-")
+    _powers_of_two(ax, widths, every=5)
+    text = {"textcoords": "offset points", "fontsize": 10}
+    place = (x[-5], level[-5].item())
+    ax.annotate("divided by √Dh", place, (0, 4), color=GUIDE, ha="center", **text)
+    right = at < 5  # of the line; where it falls late, there is room on the left
+    look = {"ha": "left" if right else "right", "va": "center"} | text
+    ax.annotate("undivided", (x[at], falling[at].item()), (6 if right else -6, 0), **look)
+
+
 def _arrows(ax: Axes, q: Tensor, k: Tensor) -> None:
     for vectors, role, name in ((k, "key", "k"), (q, "query", "q")):
         look = style.ROLES[role]
@@ -180,19 +192,18 @@ def _arrows(ax: Axes, q: Tensor, k: Tensor) -> None:
             ax.plot([0, x], [0, y], color=look["color"], linestyle=look["linestyle"])
             ax.plot(x, y, color=look["color"], marker=look["marker"])
             label = f"k{i}" if name == "k" else "q"
-            ax.annotate(label, (x * 1.2, y * 1.2), ha="center", va="center", color=look["color"])
+            apart = 1 + 0.5 / math.hypot(x, y)  # the same gap at short arrows as at long ones
+            place = (x * apart, y * apart)
+            ax.annotate(label, place, ha="center", va="center", color=look["color"])
     _plane(ax, "query and keys")
 
 
-def _bars(ax: Axes, values: Tensor, title: str, cmap: str | None) -> None:
+def _bars(ax: Axes, values: Tensor, title: str) -> None:
     top = values.abs().max().item()
-    colours = WEIGHT
-    if cmap:
-        colours = plt.get_cmap(cmap)(TwoSlopeNorm(0, -1.3 * top, 1.3 * top)(values.numpy()))
-    ax.barh(range(len(values)), values.numpy(), color=colours, edgecolor="#555555", linewidth=0.6)
+    ax.barh(range(len(values)), values.numpy(), color=WEIGHT, edgecolor="#555555", linewidth=0.6)
     for i, value in enumerate(values.tolist()):
         ax.annotate(
-            f"{value:.2f}".replace("-", "−"), (max(value, 0), i), xytext=(3, 0),
+            _signed(value), (max(value, 0), i), xytext=(3, 0),
             textcoords="offset points", va="center", fontsize=9.5,
         )  # fmt: skip
     ax.axvline(0, color="#555555", linewidth=0.8)
@@ -234,5 +245,9 @@ def _powers_of_two(ax: Axes, widths: Tensor, every: int = 2) -> None:
     ax.set_xticks(shown, [str(Dh) for Dh in shown])
 
 
-def _list(values: Tensor) -> str:
-    return ", ".join(f"{value:.2f}" for value in values.tolist())
+def _signed(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def _list(values: Tensor, digits: int = 2) -> str:
+    return ", ".join(f"{value:.{digits}f}" for value in values.tolist())

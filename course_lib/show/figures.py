@@ -62,6 +62,9 @@ def figure(fig: Figure, alt: str, caption: str | None = None) -> Picture:
         fig.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     plt.close(fig)
     svg = re.sub(r"[ \t]+$", "", buffer.getvalue(), flags=re.M)
+    # A clip's id hashes the last bits of the layout, which vary from draw to draw: number them.
+    clips: dict[str, str] = {}
+    svg = re.sub(r"\bp[0-9a-f]{10}\b", lambda m: clips.setdefault(m[0], f"clip{len(clips)}"), svg)
     return Picture(svg, " ".join(alt.split()), caption)
 
 

@@ -29,7 +29,8 @@ class Measured:
 class Prediction(anywidget.AnyWidget):
     """A question with options; once committed, the choice can't be changed.
 
-    The front end decides and shows everything itself, so that a page without a kernel works too.
+    The answer comes with the measurement in a later cell. The front end can show it too, when
+    asked, so that a page without a kernel loses nothing.
     """
 
     question_id = traitlets.Unicode().tag(sync=True)
@@ -73,10 +74,13 @@ class Prediction(anywidget.AnyWidget):
             return Measured(
                 f"Measured: {label}. (You made no prediction: go back to the question.)"
             )
-        reason = dict(self.options)[self.chosen]
+        reasons = dict(self.options)
         if self.chosen == self.answer:
-            return Measured(f"Measured: {label}, as you predicted. {reason}")
-        return Measured(f"Measured: {label}. You predicted {self.chosen}: {reason}")
+            return Measured(f"Measured: {label}, as you predicted. {reasons[label]}")
+        return Measured(
+            f"Measured: {label}. {reasons[label]} "
+            f"You predicted “{self.chosen}”. {reasons[self.chosen]}"
+        )
 
     def __repr__(self) -> str:
         labels = "\n".join(f"  ( ) {label}" for label, _ in self.options)

@@ -22,7 +22,7 @@ BLOCKS = (  # what is drawn, in which colour, and the sign that stands before it
 GAPS = {"": 0, "@": 0.42, "=": 0.42, "→": 0.66}  # inches between two blocks, by sign
 WIDTH = 7.5
 
-CHOICES = (  # what is chosen, in 2017, today, who brought today's
+CHOICES = (  # what is chosen, in 2017, today, a paper to read
     ("scores", "dot product over the root of `Dh`", "the same", "Vaswani et al. 2017"),
     ("heads", "several, side by side", "the same", "Vaswani et al. 2017"),
     ("residual", "around each sublayer", "the same", "He et al. 2016"),
@@ -143,7 +143,7 @@ def crossing(lengths: Sequence[int], inputs: Sequence[int], squares: Sequence[in
     ax.grid(axis="y")
     ax.set_xlabel("length T (queries and keys)")
     ax.set_ylabel("bytes")
-    ax.set_title(f"From T = {at} on, the T × T blocks weigh most")
+    ax.set_title(f"Beyond T = {at} the T × T blocks weigh more")
     ratio = squares[-1] / inputs[-1]
     alt = (
         f"Two lines of bytes against length T, from {lengths[0]} to {lengths[-1]}. Scores and "
@@ -188,6 +188,6 @@ def choices() -> Table:
     """Lay out what "a Transformer" meant in 2017 beside what it commonly means today."""
     return table(
         CHOICES,
-        ("choice", "in 2017", "common today", "today's comes from"),
+        ("choice", "in 2017", "common today", "a paper to read"),
         "One word, two designs",
     )

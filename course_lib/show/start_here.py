@@ -1,6 +1,5 @@
 """The charts of chapter 00: a chain of states against a table of scores."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -12,11 +11,11 @@ from torch import Tensor
 from course_lib.show.figures import Picture, figure
 from course_lib.show.style import KEY, OUTPUT, QUERY, ROLES, WEIGHTS_MAP, label_end
 
-# Whole models have no role, so they get black and greys; the line styles keep them apart.
+# Whole models have no role, so they get black and greys; line styles and markers keep them apart.
 LINES = (
-    {"color": "#666666", "linestyle": "--", "marker": "s"},
+    {"color": "#888888", "linestyle": "--", "marker": "s"},
     {"color": OUTPUT, "linestyle": "-", "marker": "o"},
-    {"color": "#666666", "linestyle": ":", "marker": "^"},
+    {"color": "#444444", "linestyle": "-.", "marker": "^", "mfc": "white", "markersize": 9},
 )
 Number = int | float  # a checker takes `float` at its word and turns 3 away
 WORDS = ("The", "keys", "to", "the", "shed", "are")
@@ -96,24 +95,27 @@ def depth_lines(lengths: Sequence[int], depths: Mapping[str, Sequence[int]]) -> 
     return figure(fig, alt)
 
 
-def gradient_lines(norms: Mapping[str, Tensor]) -> Picture:
-    """Draw how strongly the last output depends on each input, on a logarithmic axis."""
-    fig, ax = plt.subplots()
+def gradient_lines(norms: Mapping[str, Tensor], about: str | None = None) -> Picture:
+    """Draw how strongly the last output depends on each input, on a logarithmic axis.
+
+    The title says what became of the gradient of the model named `about`, else of the worst.
+    """
     T = max(len(norm) for norm in norms.values())
-    order = sorted(norms, key=lambda name: float(norms[name][-1]))
+    kept = {name: float(norm[0] / norm[-1]) for name, norm in norms.items()}
+    about = about or min(kept, key=kept.get)
+    if about not in norms:
+        raise ValueError(f"gradient_lines: about must be one of {list(norms)}; got {about!r}")
+    fig, ax = plt.subplots()
     for (name, norm), look in zip(norms.items(), LINES, strict=False):
-        (line,) = ax.plot(range(len(norm)), norm, **look | {"markevery": max(1, T // 12)})
-        # the ends lie close together, so the names are spread around them in the same order
-        label_end(ax, line, name, dy=14 * (order.index(name) - (len(order) - 1) / 2))
-    ratios = {name: float(norm[-1] / norm[0]) for name, norm in norms.items()}
-    worst = max(ratios, key=ratios.get)
-    lost = math.floor(math.log10(ratios[worst]))
-    ax.set_title(f"{worst}: the gradient falls by {lost} orders of magnitude over {T} tokens")
+        ax.plot(range(len(norm)), norm, **look, label=name, markevery=max(1, T // 12))
+    ax.set_title(f"{about}: the first input's gradient is {kept[about]:.2g} times the last's")
     ax.set_yscale("log")
-    ax.set(xlabel="position of the input", ylabel="gradient norm", xlim=(-1, 1.28 * T))
-    ax.set_ylim(top=30 * float(max(norm.max() for norm in norms.values())))  # room for the names
-    ax.set_xticks(range(0, T, 8))
+    ax.set(xlabel="position of the input", ylabel="gradient norm", xlim=(-0.7, T - 0.3))
+    ax.set_xticks([*range(0, T - 4, 8), T - 1])
     ax.grid(axis="y")
+    # The lines meet at their ends, so names there would stack. This corner is always free: a
+    # gradient that falls on the way is small at the left.
+    ax.legend(loc="lower right", handlelength=4)
     alt = f"Gradient of the last output at each of {T} inputs, logarithmic axis. " + " ".join(
         f"{name}: {norm[0]:.1e} at the first input, {norm[-1]:.1e} at the last."
         for name, norm in norms.items()

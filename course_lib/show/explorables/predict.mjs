@@ -29,9 +29,11 @@ const render = ({ model, el }) => {
   const labels = radios.map((radio) =>
     h("label", { class: "option" }, radio, h("span", {}, rich(radio.value))));
   const button = h("button", { type: "button", ...OWN_KEYS }, "Commit");
+  const reveal = h("button", { type: "button", ...OWN_KEYS }, "Show the answer");
   const result = h("div", { class: "result", "aria-live": "polite" });
   let frozen = false;
 
+  // The measurement in a later cell is the answer. Who can't run it, or won't wait, asks here.
   const freeze = (chosen) => {
     if (frozen || !(chosen in options)) return;
     frozen = true;
@@ -43,7 +45,12 @@ const render = ({ model, el }) => {
     // The button keeps the focus: a disabled one would drop a keyboard reader at the page's top.
     button.setAttribute("aria-disabled", "true");
     button.textContent = "Committed";
-    result.replaceChildren(...verdict(options, chosen, answer));
+    button.after(" ", reveal);
+    result.textContent = "Noted. The next cells measure it.";
+    reveal.addEventListener("click", () => {
+      reveal.setAttribute("aria-disabled", "true");
+      result.replaceChildren(...verdict(options, chosen, answer));
+    });
   };
   button.addEventListener("click", () => {
     if (frozen) return;
