@@ -54,7 +54,6 @@ class Leaks:
     __repr__ = __str__
 
 
-@torch.no_grad()
 def leaks(
     fn: Callable[[Tensor], object],
     x: Tensor,
@@ -67,8 +66,9 @@ def leaks(
     position, or a tuple that begins with it. `keep` says who may read whom, `causal` if left out;
     a position may always depend on itself, and never on another sample of the batch. Floating
     inputs get a large random shock; for ids give `change`, which makes other ids of some. Modules
-    are probed in `eval` mode, whose dropout is off, and put back. Raises ValueError when the
-    output doesn't fit, or when two calls on one input differ.
+    are probed in `eval` mode, whose dropout is off, and put back; with gradients on, since torch's
+    fast path without them fills rows that read nothing with NaN, behind which nothing is seen.
+    Raises ValueError when the output doesn't fit, is finite nowhere, or differs between two calls.
     """
     axis = -2 if x.is_floating_point() else -1
     batched = x.ndim == (3 if axis == -2 else 2)
@@ -83,7 +83,8 @@ def leaks(
     def run(given: Tensor) -> Tensor:
         out = fn(given if batched else given[0])
         out = out[0] if isinstance(out, tuple) else out
-        return out if batched else out[None]
+        out = out.detach() if isinstance(out, Tensor) else out
+        return out if batched or not isinstance(out, Tensor) else out[None]
 
     with _evaluated(fn):
         before = run(inputs)
@@ -106,7 +107,7 @@ def _moves(
     before: Tensor, after: Tensor, allowed: Tensor, sample: int, source: int
 ) -> Iterator[Leak]:
     """The positions that moved, of this sample and of the others, and shouldn't have."""
-    size = before[before.isfinite()].abs().max().clamp_min(1e-30) if before.numel() else 1
+    size = before[before.isfinite()].abs().max().clamp_min(1e-30)
     both_nan = before.isnan() & after.isnan()
     moved = (before - after).abs().masked_fill(both_nan, 0).nan_to_num(nan=torch.inf)
     moved = moved.flatten(2).amax(-1) / size  # [B, T]
@@ -131,6 +132,8 @@ def _fits(before: object, inputs: Tensor, run: Callable[[Tensor], Tensor]) -> No
             f"fn: expected an output for each position, [{inputs.shape[0]}, {inputs.shape[1]}, ...]"
             f", got {found}"
         )
+    if not before.isfinite().any():
+        raise ValueError("fn: no output is finite. Does a position read nothing at all?")
     if not torch.equal(before.nan_to_num(), run(inputs).nan_to_num()):
         raise ValueError("fn: two calls on the same input differ. Is dropout on?")
 

@@ -44,7 +44,7 @@ CLAIMS = {
 FLOORS = {
     "shapes": 0,
     **dict.fromkeys(("attention", "masks", "positions", "simulator"), 1),
-    **dict.fromkeys(("tiling", "kernel"), 2),
+    **dict.fromkeys(("leaks", "tiling", "kernel"), 2),
     **dict.fromkeys(("heads", "decoding"), 3),
     **dict.fromkeys(("block", "cheaper"), 4),
     "transformer": 5,
