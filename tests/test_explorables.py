@@ -5,11 +5,16 @@ import re
 import shutil
 import subprocess
 
+import matplotlib
 import pytest
 import torch
 
+from course_lib import masks
+from course_lib.attention import masked_softmax
+from course_lib.leaks import leaks
 from course_lib.show import explorable
 from course_lib.show.explorables import EXPLORABLES, FOLDER, bundle, defaults
+from course_lib.show.style import contrast
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="node runs the explorables' JavaScript; it isn't installed"
@@ -100,6 +105,103 @@ def test_a_wrong_line_runs_exactly_where_torch_runs_it():
                 assert line["shape"] == shape, (state, line)
 
 
+def table(pattern: str) -> torch.Tensor:
+    """Where a pattern of the mask laboratory has its Trues, [4, 4], from the library's masks."""
+    everything, own = torch.ones(1, 1, 4, 4, dtype=torch.bool), torch.eye(4, dtype=torch.bool)
+    trues = {
+        "all": everything,
+        "causal": masks.causal(4),
+        "window": masks.window(4, 4, 2),
+        "padding": masks.padding(torch.tensor([3]), 4) & everything,
+        "past": masks.causal(4) & ~own,
+        "future": ~masks.causal(4),
+        "none": ~everything,
+    }
+    return trues[pattern][0, 0]
+
+
+PATTERNS = list(EXPLORABLES["mask"].controls["pattern"][1])
+SCORES = torch.tensor(defaults("mask")["scores"], dtype=torch.float64)
+
+
+def weights_of(kept: torch.Tensor, empty: str) -> torch.Tensor:
+    """The weights of the fixed scores, [4, 4], by torch and by the library."""
+    if empty == "zeros":
+        return masked_softmax(SCORES[None, None], kept[None, None])[0, 0]
+    return SCORES.masked_fill(~kept, -1e9 if empty == "fill" else -torch.inf).softmax(-1)
+
+
+@needs_node
+def test_patterns_are_the_masks_of_the_library():
+    got = node(f"{PATTERNS}.map((name) => m.maskTable(name, 4))")
+    for name, trues in zip(PATTERNS, got, strict=True):
+        assert trues == table(name).tolist(), name
+        assert node(f"m.maskTable({json.dumps(trues)}, 4)") == trues
+
+
+@needs_node
+def test_true_means_what_the_called_function_takes_it_for():
+    for name in ("causal", "window"):
+        trues = table(name)
+        read, blocked = node(
+            f"['read', 'blocked'].map((x) => m.mayRead(m.maskTable({name!r}, 4), x))"
+        )
+        assert read == trues.tolist()
+        attend = torch.nn.MultiheadAttention(4, 1, batch_first=True)
+        x = torch.randn(1, 4, 4, generator=torch.Generator().manual_seed(1))
+        _, weights = attend(x, x, x, attn_mask=trues)
+        assert blocked == (weights[0] > 0).tolist(), name
+
+
+@needs_node
+def test_turning_a_cell_over_gives_a_name_where_there_is_one():
+    first = f"m.turnedOver({json.dumps(table('causal').tolist())}, 1, 3)"
+    own, back = node(f"[{first}, m.turnedOver({first}, 1, 3)]")
+    expected = table("causal")
+    expected[1, 3] = True
+    assert own == expected.tolist()
+    assert back == "causal"
+    nothing = table("none").tolist()
+    nothing[2][0] = True
+    assert node(f"m.turnedOver({json.dumps(nothing)}, 2, 0)") == "none"
+
+
+@needs_node
+@pytest.mark.parametrize("empty", EXPLORABLES["mask"].controls["empty"][1])
+def test_masked_weights_and_leaks_agree_with_torch_and_with_the_probe(empty):
+    gen = torch.Generator().manual_seed(5)
+    kept = [table(name) for name in PATTERNS] + [~table(name) for name in PATTERNS]
+    kept += [torch.rand(4, 4, generator=gen) < 0.4 for _ in range(20)]
+    # JSON has no NaN; it writes null.
+    run = f"(keep) => m.maskedSoftmax({SCORES.tolist()}, keep, {empty!r})"
+    given = json.dumps([keep.tolist() for keep in kept])
+    got = node(f"{given}.map({run}).map((w) => [w, m.leaks(w)])")
+    assert any(not keep.any(-1).all() for keep in kept)
+    for keep, (rows, pairs) in zip(kept, got, strict=True):
+        weights = weights_of(keep, empty)
+        found = [[float("nan") if w is None else w for w in row] for row in rows]
+        torch.testing.assert_close(
+            torch.tensor(found, dtype=torch.float64), weights, rtol=1e-12, atol=0, equal_nan=True
+        )
+        if weights.isnan().all():  # no output is left that could move
+            assert pairs == []
+            continue
+        x = torch.randn(4, 3, dtype=torch.float64, generator=gen)
+        probed = leaks(lambda x, w=weights: w @ x, x)
+        assert sorted(map(tuple, pairs)) == sorted((leak.reader, leak.source) for leak in probed)
+
+
+@needs_node
+def test_a_weight_is_shaded_by_cividis_and_its_text_can_be_read():
+    at = [i / 200 for i in range(201)]
+    got = node(f"{at}.map(m.shade).map((rgb) => [rgb, m.inkOn(rgb)])")
+    for weight, (rgb, ink) in zip(at, got, strict=True):
+        wanted = torch.tensor(matplotlib.colormaps["cividis"](weight)[:3]) * 255
+        assert (torch.tensor(rgb) - wanted).abs().max() < 10, weight
+        on_white = contrast([part / 255 for part in rgb])
+        assert (on_white if ink == "#fff" else 21 / on_white) >= 4.5, weight
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundle_is_one_module(name):
     text = bundle(name)
@@ -155,12 +257,13 @@ def test_text_says_what_the_page_would_show():
 @pytest.mark.parametrize(
     ("name", "state", "message"),
     [
-        ("lodger", {}, r"name must be one of \['ledger', 'saturation'\]; got 'lodger'"),
+        ("lodger", {}, r"name must be one of \['ledger', 'mask', 'saturation'\]; got 'lodger'"),
         ("ledger", {"Tx": 3}, r"has no 'Tx'; it has \['Tq', 'Tk', 'Dh'\]"),
         ("ledger", {"B": 2}, "has no 'B'"),
         ("ledger", {"Tq": 13}, "Tq must be one of .*got 13"),
         ("ledger", {"Tq": True}, "Tq must be one of .*got True"),
         ("saturation", {"Dh": 65}, "Dh must be one of .*got 65"),
+        ("mask", {"pattern": "triangle"}, "pattern must be one of .*'causal'.*got 'triangle'"),
         ("saturation", {"divided": 1}, "divided must be one of .*got 1"),
     ],
 )

@@ -30,6 +30,19 @@ EXPLORABLES = {
         {"Tq": (3, range(1, 13)), "Tk": (5, range(1, 13)), "Dh": (4, range(1, 13))},
         {"B": 1, "H": 2, "itemsize": 4},
     ),
+    "mask": Entry(
+        "which keys each query reads, the weights that result, and who reads the future",
+        {
+            # Where the table has its Trues; a reader who turns a cell over makes one of their own.
+            "pattern": (
+                "causal",
+                ["all", "causal", "window", "padding", "past", "future", "none"],
+            ),
+            "means": ("read", ["read", "blocked"]),  # what the called function takes True for
+            "empty": ("nan", ["nan", "zeros", "fill"]),  # what a row with nothing to read gives
+        },
+        {"scores": [[1, 0, 2, 0], [2, 1, 0, 1], [0, 2, 1, 3], [1, 0, 1, 2]]},
+    ),
     "saturation": Entry(
         "how softmax weights, their entropy and their gradient change with the head size",
         {"Dh": (64, [2**e for e in range(2, 13)]), "divided": (False, [False, True])},

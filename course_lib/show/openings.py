@@ -3,7 +3,12 @@
 import importlib
 from pathlib import Path
 
-CHAPTERS = {"00_start_here": "start_here", "01_shapes": "shapes", "02_attention": "attention"}
+CHAPTERS = {
+    "00_start_here": "start_here",
+    "01_shapes": "shapes",
+    "02_attention": "attention",
+    "03_masks": "masks",
+}
 
 
 def write(folder: Path) -> list[Path]:

@@ -1,6 +1,6 @@
 // The arithmetic of the explorables: pure functions, tested against torch.
 
-const sum = (values) => values.reduce((total, x) => total + x, 0);
+export const sum = (values) => values.reduce((total, x) => total + x, 0);
 
 export const softmax = (scores) => {
   const top = Math.max(...scores); // subtracted first: no exponential overflows
@@ -72,3 +72,62 @@ export const wrongLines = ({ B, H, Tq, Tk, Dh }) => [
     looksLike: "out",
   },
 ];
+
+// Where a table of booleans has its Trues: row i is a query, column j a key, T of each.
+const PATTERNS = {
+  all: () => true,
+  causal: (i, j) => j <= i,
+  window: (i, j) => j <= i && j > i - 2,
+  padding: (i, j, T) => j < T - 1,
+  past: (i, j) => j < i,
+  future: (i, j) => j > i,
+  none: () => false,
+};
+
+// A pattern is the name of one of these, or the table itself where it is the reader's own.
+export const maskTable = (pattern, T) =>
+  Array.isArray(pattern) ? pattern
+    : Array.from({ length: T }, (_, i) =>
+      Array.from({ length: T }, (_, j) => PATTERNS[pattern](i, j, T)));
+
+// The table with one cell turned over, by its name if it has one.
+export const turnedOver = (table, i, j) => {
+  const turned = table.map((row, r) => row.map((value, c) => (r === i && c === j) !== value));
+  const same = (name) => String(maskTable(name, table.length)) === String(turned);
+  return Object.keys(PATTERNS).find(same) ?? turned;
+};
+
+// Who may read whom, once a function has taken True for "read" or for "blocked".
+export const mayRead = (table, means) =>
+  table.map((row) => row.map((value) => value === (means === "read")));
+
+// `empty` is the policy for a row with nothing to read. "nan" has none: softmax of -inf alone.
+export const maskedSoftmax = (scores, keep, empty) =>
+  scores.map((row, i) => {
+    if (empty === "zeros" && !keep[i].some(Boolean)) return row.map(() => 0);
+    return softmax(row.map((x, j) => (keep[i][j] ? x : empty === "fill" ? -1e9 : -Infinity)));
+  });
+
+// The pairs [query, key] in which a query takes weight from a key after its own.
+export const leaks = (weights) =>
+  weights.flatMap((row, i) => row.flatMap((w, j) => (j > i && w > 0 ? [[i, j]] : [])));
+
+// Cividis, from eleven of its colours. The text on it is the one of black and white that stands out
+// more, which is never less than 4.5 to 1.
+const CIVIDIS = [
+  [0, 34, 78], [8, 51, 112], [53, 69, 108], [79, 87, 108], [102, 105, 112],
+  [125, 124, 120], [148, 142, 119], [174, 163, 113], [200, 184, 102], [229, 207, 82],
+  [254, 232, 56],
+];
+export const shade = (weight) => {
+  const at = Math.min(Math.floor(weight * 10), 9);
+  return CIVIDIS[at].map((part, c) =>
+    Math.round(part + (weight * 10 - at) * (CIVIDIS[at + 1][c] - part)));
+};
+export const inkOn = (colour) => {
+  const linear = colour.map((part) => {
+    const c = part / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 ? "#000" : "#fff";
+};

@@ -28,10 +28,13 @@ export const STYLE = `
 .explorable svg text { fill: currentColor; font: 12px var(--jp-content-font-family, sans-serif); }
 .explorable code { font-family: var(--jp-code-font-family, monospace); font-size: 13px;
   color: inherit; background: none; padding: 0; }
-.explorable :is(input, button):focus-visible { outline: 3px solid currentColor;
-  outline-offset: 2px; }
+.explorable :is(input, button, select):focus-visible { outline-offset: 2px;
+  outline: 3px solid var(--jp-content-font-color1, CanvasText); }
 .explorable .controls { display: flex; flex-wrap: wrap; gap: 0.4em 1.2em; margin-bottom: 0.6em; }
-.explorable .controls label { display: inline-flex; align-items: center; gap: 0.5em; }
+.explorable .controls label { display: inline-flex; align-items: center; gap: 0.5em;
+  min-width: 0; }
+.explorable .controls select { font: inherit; color: inherit; min-width: 0; padding: 0.1em 0.2em;
+  background: var(--jp-layout-color1, Canvas); border: 1px solid currentColor; }
 .explorable .controls input { accent-color: #009988; margin: 0; }
 .explorable .controls input[type=range] { width: 110px; }
 .explorable .controls output { min-width: 2.6em; font-weight: bold;
@@ -58,7 +61,8 @@ export const STYLE = `
 // A number that moved since the last step is bold and carries a sign.
 export const cell = (now, before, format = String) => {
   const changed = before !== undefined && format(now) !== format(before);
-  const sign = changed ? h("span", { "aria-hidden": "true" }, now > before ? "▲ " : "▼ ") : "";
+  const arrow = now > before ? "▲ " : now < before ? "▼ " : ""; // NaN is neither
+  const sign = changed ? h("span", { "aria-hidden": "true" }, arrow) : "";
   return h("td", { class: changed ? "changed" : null }, sign, format(now));
 };
 
@@ -87,8 +91,10 @@ export const checkbox = (key, text) => (state, choices, move) => {
   return { element: h("label", {}, input, h("span", {}, rich(text))), input, refresh };
 };
 
-export const select = (key, text, names) => (state, choices, move) => {
+// `other` is shown while the value is none of the choices; nobody can choose it.
+export const select = (key, text, names, other = null) => (state, choices, move) => {
   const options = choices[key].map((value, i) => h("option", { value: i }, names[i]));
+  if (other) options.push(h("option", { value: -1, disabled: "" }, other));
   const input = h("select", OWN_KEYS, options);
   input.addEventListener("input", () => move(key, choices[key][+input.value]));
   const refresh = (now) => (input.value = choices[key].indexOf(now[key]));
@@ -130,8 +136,9 @@ export const bars = (values, { below, label, colour }) => {
 };
 
 // Builds a widget's `render` from its controls and a pure `draw(state, before)`, which returns
-// { nodes, words }. `before` is the state one move ago, or null in the first view.
-export const explore = ({ label, controls, draw }) => ({ model, el }) => {
+// { nodes, words }. `before` is the state one move ago, or null in the first view. A control that
+// says `beside` stands next to the drawing, not in the bar above it. `look` is more CSS.
+export const explore = ({ label, controls, draw, look = "" }) => ({ model, el }) => {
   let state = model.get("state");
   const body = h("div");
   const words = h("p", { class: "words", "aria-live": "polite" });
@@ -154,8 +161,12 @@ export const explore = ({ label, controls, draw }) => ({ model, el }) => {
     state = model.get("state");
     show(null);
   });
-  const bar = h("div", { class: "controls" }, made.map((control) => control.element));
+  const elements = (beside) =>
+    made.filter((control) => Boolean(control.beside) === beside).map(({ element }) => element);
+  const bar = h("div", { class: "controls" }, elements(false));
+  const stage = elements(true).length
+    ? h("div", { class: "columns" }, elements(true), body) : body;
   el.append(h("div", { class: "explorable", role: "group", "aria-label": label },
-    h("style", {}, STYLE), bar, body, words));
+    h("style", {}, STYLE + look), bar, stage, words));
   show(null);
 };
