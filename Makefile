@@ -83,4 +83,4 @@ lowest:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -c '$(LOWEST)' > $(VENV)/lowest.txt
 	$(PIP) -r $(VENV)/lowest.txt -e .
-	$(BIN)/python -m pytest tests --ignore tests/test_browser.py
+	$(BIN)/python -m pytest -q -n2 --dist loadscope tests --ignore tests/test_browser.py

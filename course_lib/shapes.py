@@ -116,7 +116,7 @@ class Ledger:
             for what, dims, size, size_in_bytes, flops in self.rows()
         )
         return (
-            f"<table><caption>{self._footnote()}</caption>"
+            f'<table><caption style="text-align:left">{self._footnote()}</caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         )
 

@@ -156,6 +156,11 @@ def test_a_probe_that_stumbles_says_what_came_back():
     assert "no gradient leads from the output back to the inputs" in cut.lines[2].fact
 
 
+def test_a_wrong_shape_is_the_fact_whatever_is_observed():
+    found = verdict(lambda scores: scores.softmax(-1)[..., :4])
+    assert [line.fact for line in found.lines] == ["shape [3, 4]; expected [3, 5]"] * 3
+
+
 def test_wrong_arguments_are_told_before_any_call():
     found = verdict(lambda scores, keep: scores)
     assert found.points == 0 and "The check calls softmax(scores)" in str(found)

@@ -52,14 +52,21 @@ def misfit(got: object, want: object) -> str | None:
     return None
 
 
+def different_shapes(got: object, want: object) -> str | None:
+    """The two shapes, where both are tensors and the shapes differ."""
+    if not isinstance(got, Tensor) or not isinstance(want, Tensor) or got.shape == want.shape:
+        return None
+    return f"shape {list(got.shape)}; expected {list(want.shape)}"
+
+
 def same(a: object, b: object, tol: float) -> bool:
     """Whether two values agree up to `tol`."""
     return difference(a, b, tol, explain=False) is None
 
 
 def _tensor_difference(got: Tensor, want: Tensor, tol: float, explain: bool) -> str | None:
-    if got.shape != want.shape:
-        return f"shape {list(got.shape)}; expected {list(want.shape)}"
+    if shapes := different_shapes(got, want):
+        return shapes
     if got.device != want.device:
         return f"it lives on {got.device}; expected {want.device}"
     if got.is_floating_point() != want.is_floating_point() or got.is_complex():

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 
 from course_lib.checks import guard
-from course_lib.checks.compare import difference, misfit, same, tolerance
+from course_lib.checks.compare import difference, different_shapes, misfit, same, tolerance
 from course_lib.checks.guard import Outcome
 from course_lib.checks.question import Mistake, Probe, Question, widened
 from course_lib.checks.verdict import OVERWRITES, UNCALLABLE, UNWRITTEN, Line, Verdict
@@ -91,6 +91,8 @@ class Bench:
         found = difference(outcome.value, want.value, tol)
         if found is None and outcome.changed:
             return f"{OVERWRITES} {self.question.names[outcome.changed[0]]} in place"
+        if found and (shapes := different_shapes(outcome.returned, want.returned)):
+            return shapes
         if found and probe.fails is not None and _comparable(outcome.value, want.value):
             with contextlib.suppress(Exception):  # its words may not fit what was returned
                 return probe.fails(outcome.value, want.value, *inputs)

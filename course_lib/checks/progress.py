@@ -114,16 +114,19 @@ class Progress:
 
     def _repr_html_(self) -> str:
         body = "".join(
-            f'<tr><th scope="row">{row.chapter}</th>'
+            f'<tr><th scope="row" style="text-align:left">{row.chapter}</th>'
             f'<td style="text-align:left"><span aria-hidden="true">{row.bar}</span> '
             f"{row.exercises}</td>"
             f'<td style="text-align:left">{row.predictions}</td></tr>'
             for row in self.rows
         )
+        heads = "".join(
+            f'<th scope="col" style="text-align:left">{name}</th>'
+            for name in ("chapter", "exercises", "predictions")
+        )
         return (
-            "<table><caption>Your progress</caption><thead><tr>"
-            '<th scope="col">chapter</th><th scope="col">exercises</th>'
-            f'<th scope="col">predictions</th></tr></thead><tbody>{body}</tbody></table>'
+            '<table><caption style="text-align:left">Your progress</caption><thead><tr>'
+            f"{heads}</tr></thead><tbody>{body}</tbody></table>"
             f"<p>{escape(self.next)}</p>"
         )
 

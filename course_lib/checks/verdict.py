@@ -12,6 +12,7 @@ IN_PLACE = (
 )
 UNNAMED = "None of the known mistakes does just this. Begin with the first line that isn't ok."
 UNWRITTEN = "The line `raise NotImplementedError` still runs: put your answer in its place."
+INDENTED = '<span style="display:block;padding-left:1.6em">{}</span>'
 UNCALLABLE = "The check calls {}, and your function doesn't take these arguments."
 
 
@@ -101,7 +102,7 @@ class Verdict:
         rows = "".join(
             f'<li style="margin:.3em 0"><b aria-hidden="true">{"✓" if line.ok else "✗"}</b> '
             f"<b>{'ok' if line.ok else 'not yet'}</b> · {escape(line.holds)}"
-            f"{f'<br>{escape(line.fact)}' if line.fact else ''}</li>"
+            f"{INDENTED.format(escape(line.fact)) if line.fact else ''}</li>"
             for line in self._shown
         )
         listed = f'<ul style="list-style:none;padding-left:.5em;margin:.4em 0">{rows}</ul>'

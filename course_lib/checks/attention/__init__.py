@@ -38,7 +38,7 @@ QUESTIONS = (
         "Blend the values",
         stars=2,
         minutes=10,
-        reference=library.attention,
+        reference=right.attention,
         probes=probes.ATTENTION,
         mistakes=ATTENTION,
         alternatives=right.ATTENTION,

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.checks.attention.scores_mistakes import DIVISOR, LOOPS, NOT_THE_ROOT
-from course_lib.checks.attention.softmax_mistakes import UNSTABLE, WRONG_AXIS
+from course_lib.checks.attention.softmax_mistakes import UNSTABLE, WRONG_AXIS, WRONG_SUM
 from course_lib.checks.question import Mistake
 
 
@@ -26,7 +26,7 @@ def _of_softmax(wrong: Mistake) -> Mistake:
 
 ATTENTION = (
     *map(_of_scores, NOT_THE_ROOT),
-    *map(_of_softmax, (*WRONG_AXIS, *UNSTABLE)),
+    *map(_of_softmax, (*WRONG_AXIS, *WRONG_SUM, *UNSTABLE)),
     Mistake(
         "the root of Dv",
         lambda q, k, v: (q @ k.mT / v.shape[-1] ** 0.5).softmax(-1) @ v,
@@ -65,8 +65,44 @@ ATTENTION = (
     Mistake(
         "the future hidden",
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-        "Query 0 reads key 0 alone: there is a causal mask in this.",
-        "Which keys may a query read here?",
+        "Query 0 reads key 0 alone: a causal mask hides the others. Here every key answers every "
+        "query.",
+        "Which argument or which line hides a key?",
+        LOOPS,
+    ),
+    Mistake(
+        "exponentials alone, without a shift",
+        lambda q, k, v: (q * q.shape[-1] ** -0.5 @ k.mT).exp() @ v,
+        "The exponentials are never divided, so the weights of a row don't sum to one.",
+        "By what is each exponential divided, so that its row sums to one?",
+        LOOPS,
+    ),
+    Mistake(
+        "the values transposed",
+        lambda q, k, v: _right(q, k) @ v.mT,
+        "v is transposed, so a row of Tk weights meets columns of Dv numbers.",
+        "Over which axis of v must the product add, and where does it stand already?",
+        LOOPS,
+    ),
+    Mistake(
+        "heads merged",
+        lambda q, k, v: (_right(q, k) @ v).transpose(1, 2).flatten(2),
+        "The heads are merged into rows of H times Dv numbers: the axis H is gone.",
+        "Which four axes should come out?",
+        LOOPS,
+    ),
+    Mistake(
+        "heads behind the queries",
+        lambda q, k, v: (_right(q, k) @ v).transpose(1, 2),
+        "In the output, the axes H and Tq have changed places.",
+        "In which order do the axes of q stand, and so those of the output?",
+        LOOPS,
+    ),
+    Mistake(
+        "output transposed",
+        lambda q, k, v: (_right(q, k) @ v).mT,
+        "In the output, the axes Tq and Dv have changed places.",
+        "Which of the two comes last, if a row is what a query gets?",
         LOOPS,
     ),
     Mistake(

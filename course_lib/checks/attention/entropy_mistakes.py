@@ -12,9 +12,25 @@ LOUD = '02, "A loud softmax stops learning"'
 LN2 = math.log(2)
 
 
+def _epsilon(number: float) -> Mistake:
+    """A number in the logarithm that saves the zeros and shows in a long row."""
+    return Mistake(
+        f"an epsilon of {number:g}",
+        lambda w: -(w * (w + number).log2()).sum(-1),
+        "The small number you add in the logarithm is so large that it changes the entropy.",
+        "How small is a weight in a row of 4096 keys, next to yours?",
+        LOUD,
+    )
+
+
 def _bits(w: Tensor) -> Tensor:
     """What each key adds to the entropy, in bits: right."""
     return torch.special.entr(w) / LN2
+
+
+def _with_four_sizes(w: Tensor) -> Tensor:
+    B, H, Tq, Tk = w.shape
+    return _bits(w).view(B, H, Tq, Tk).sum(-1)
 
 
 ENTROPY = (
@@ -61,6 +77,20 @@ ENTROPY = (
         LOUD,
     ),
     Mistake(
+        "natural logarithm and the sign",
+        lambda w: -torch.special.entr(w).sum(-1),
+        "Two things: the logarithm is natural, so these are nats, and they are negative.",
+        "Which logarithm of 2 is 1, and which sign makes uncertainty positive?",
+        LOUD,
+    ),
+    Mistake(
+        "natural logarithm and the sign, NaN at 0",
+        lambda w: (w * w.log()).sum(-1),
+        "Three things: the logarithm is natural, the sum is negative, and 0 times log(0) is NaN.",
+        "Begin with 0: what should a key without weight add?",
+        LOUD,
+    ),
+    Mistake(
         "NaN painted over",
         lambda w: -(w * w.log2()).sum(-1).nan_to_num(0),
         "A row that holds a weight of 0 counts as 0 bits, whatever its other weights are.",
@@ -90,25 +120,40 @@ ENTROPY = (
         LOOPS,
     ),
     Mistake(
+        "axis 3 by its number",
+        lambda w: _bits(w).sum(3),
+        "The sum runs over axis 3, and weights of two or three axes have none.",
+        "Which number names the last axis, however many there are?",
+        LOOPS,
+    ),
+    Mistake(
+        "four sizes expected",
+        _with_four_sizes,
+        "The shape is taken apart into four sizes, and these weights have fewer axes.",
+        "Which sizes does the sum need, if it names its axis from the end?",
+        LOOPS,
+    ),
+    Mistake(
         "an axis too many",
         lambda w: _bits(w).sum(-1, keepdim=True),
         "The axis of the keys is still there, with one entry.",
         "Which argument keeps an axis that is not wanted here?",
         LOUD,
     ),
-    Mistake(
-        "an epsilon that shows",
-        lambda w: -(w * (w + 1e-3).log2()).sum(-1),
-        "The number added to each weight is so large that it changes the entropy.",
-        "How small is a weight in a row of 4096 keys, next to yours?",
-        LOUD,
-    ),
+    *map(_epsilon, (1e-3, 1e-4, 1e-5)),
     Mistake(
         "an epsilon that float16 loses",
         lambda w: -(w * (w + 1e-9).log2()).sum(-1),
-        "The number added to each weight is below the smallest one of float16, where it is 0 "
-        "again: 0 times log(0) is NaN.",
+        "The small number you add, or cut off at, is 0 in float16: 0 times log(0) is NaN.",
         "Which way to treat a weight of 0 needs no small number at all?",
+        LOUD,
+    ),
+    Mistake(
+        "nats, and an epsilon that float16 loses",
+        lambda w: -(w * (w + 1e-9).log()).sum(-1),
+        "Two things: the logarithm is natural, and the small number you add, or cut off at, is 0 "
+        "in float16, where 0 times log(0) is NaN.",
+        "Which logarithm of 2 is 1, and what treats a weight of 0 without a small number?",
         LOUD,
     ),
     Mistake(

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from course_lib.checks.question import Mistake
 
+LOOPS = '02, "From loops to matrices"'
 LOUD = '02, "A loud softmax stops learning"'
 
 
@@ -13,12 +14,51 @@ def _pulled(w: Tensor, g: Tensor) -> Tensor:
     return (w * g).sum(-1, keepdim=True)
 
 
+def _by_autograd(w: Tensor, g: Tensor) -> Tensor:
+    s = w.log().requires_grad_()
+    return torch.autograd.grad(s.softmax(-1), s, g)[0]
+
+
+def _with_four_sizes(w: Tensor, g: Tensor) -> Tensor:
+    B, H, Tq, Tk = w.shape
+    return w * (g - _pulled(w, g).view(B, H, Tq, 1).expand(B, H, Tq, Tk))
+
+
 GRADIENT = (
+    Mistake(
+        "autograd",
+        _by_autograd,
+        "Autograd does the work here, and the check has switched it off.",
+        "Which formula would it have used?",
+        LOUD,
+    ),
+    Mistake(
+        "no gradient anywhere",
+        lambda w, g: torch.zeros_like(w),
+        "This is 0 everywhere. If autograd is to do the work: the check has switched it off.",
+        "Which formula would it have used?",
+        LOUD,
+    ),
     Mistake(
         "each weight on its own",
         lambda w, g: w * (1 - w) * g,
         "This is the diagonal: how each weight moves with its own score.",
         "A row sums to one. When one weight grows, what happens to the others?",
+        LOUD,
+    ),
+    Mistake(
+        "the other keys alone",
+        lambda w, g: w * (w * g - _pulled(w, g)),
+        "This is what the other keys pass on: how a weight moves with its own score is missing.",
+        "Which term of the sum over i did you leave out?",
+        LOUD,
+    ),
+    Mistake(
+        "the own score counted twice",
+        lambda w, g: w * ((1 - w) * g - _pulled(w, g)),
+        "The square of a weight is subtracted twice: in w · (1 - w), and again in the sum over all "
+        "keys.",
+        "Which key does the second sum leave out, if the first term has dealt with it?",
         LOUD,
     ),
     Mistake(
@@ -38,8 +78,9 @@ GRADIENT = (
     Mistake(
         "the sign",
         lambda w, g: w * (_pulled(w, g) - g),
-        "This is the gradient with the other sign: a step along it makes the loss grow.",
-        "If the upstream asks for more of a key than of the others, should its score rise?",
+        "This is the gradient with the other sign: where a larger score raises the loss, yours "
+        "says that it lowers it.",
+        "Which of the two stands first in the difference, the upstream or its mean?",
         LOUD,
     ),
     Mistake(
@@ -69,6 +110,28 @@ GRADIENT = (
         "The sum has one axis fewer than the upstream, so its rows line up with the wrong axis.",
         "Which argument keeps the axis that a reduction would remove?",
         LOUD,
+    ),
+    Mistake(
+        "queries crossed",
+        lambda w, g: w * (g - w @ g.mT),
+        "Your product crosses every query with every other: its rows are as long as there are "
+        "queries.",
+        "The weights of a query meet its own upstream alone. Which sum along the row is that?",
+        LOUD,
+    ),
+    Mistake(
+        "axis 3 by its number",
+        lambda w, g: w * (g - (w * g).sum(3, keepdim=True)),
+        "The sum runs over axis 3, and weights of two or three axes have none.",
+        "Which number names the last axis, however many there are?",
+        LOOPS,
+    ),
+    Mistake(
+        "four sizes expected",
+        _with_four_sizes,
+        "The shape is taken apart into four sizes, and these weights have fewer axes.",
+        "Which sizes does the sum need, if it names its axis from the end?",
+        LOOPS,
     ),
     Mistake(
         "no weight in front",
@@ -117,6 +180,13 @@ GRADIENT = (
         lambda w, g: (p := w.softmax(-1)) * (g - _pulled(p, g)),
         "The weights go through a softmax again, as if they were scores.",
         "What does a row of the first argument sum to already?",
+        LOUD,
+    ),
+    Mistake(
+        "the upstream handed on",
+        lambda w, g: g,
+        "This is the upstream as it came in.",
+        "What does the softmax do to a gradient on its way from the weights to the scores?",
         LOUD,
     ),
     Mistake(

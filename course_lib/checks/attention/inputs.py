@@ -79,5 +79,5 @@ def one_match(g: torch.Generator) -> tuple[Tensor, ...]:
 
 def alike(g: torch.Generator) -> tuple[Tensor, Tensor]:
     """Draw weights, and an upstream that is the same for all keys of a query."""
-    (w,) = shares(2, 3, 4, 7)(g)
-    return w, (1 + torch.rand(2, 3, 4, 1, generator=g)).expand_as(w).clone()
+    (w,) = shares(3, 4, 7)(g)
+    return w, (1 + torch.rand(3, 4, 1, generator=g)).expand_as(w).clone()

@@ -1,4 +1,4 @@
-"""Right answers of chapter 02: two references, and ways to answer that look nothing like them.
+"""Right answers of chapter 02: three references, and ways to answer that look nothing like them.
 
 No check may ask for one form: each of these passes in full.
 """
@@ -8,6 +8,13 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from course_lib import attention as library
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """The course's own, without its mask."""
+    return library.attention(q, k, v)
 
 
 def entropy(weights: Tensor) -> Tensor:

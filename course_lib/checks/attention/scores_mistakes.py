@@ -12,7 +12,7 @@ from course_lib.checks.question import Mistake
 LOOPS = '02, "From loops to matrices"'
 SIZE = '02, "How big do scores get?"'
 DIVISOR = '02, "Which divisor?"'
-OVERFLOW = '02, "The softmax that overflows"'
+WHOLE = '02, "Put it together"'
 
 
 def _over(divisor: Callable[[Tensor, Tensor], float]) -> Callable[[Tensor, Tensor], Tensor]:
@@ -32,6 +32,22 @@ NOT_THE_ROOT = (
         _over(lambda q, k: q.shape[-1]),
         "These scores are divided by Dh itself, or by its root twice: wide heads become quiet.",
         "The variance of a dot product is Dh. What is its standard deviation?",
+        DIVISOR,
+    ),
+    Mistake(
+        "divided by half of Dh",
+        _over(lambda q, k: q.shape[-1] / 2),
+        "These scores are divided by half of Dh, as by `(Dh ** 1/2)`: the power comes before the "
+        "division, so the exponent is 1.",
+        "Which parentheses, or which decimal, make the exponent a half?",
+        DIVISOR,
+    ),
+    Mistake(
+        "divided by twice Dh",
+        _over(lambda q, k: q.shape[-1] * 2),
+        "These scores are divided by twice Dh, as by `/ Dh ** 1/2`: the power comes first, so the "
+        "exponent is 1, and the 2 divides once more.",
+        "Which parentheses, or which decimal, make the exponent a half?",
         DIVISOR,
     ),
     Mistake(
@@ -88,7 +104,7 @@ NOT_THE_ROOT = (
         _over(lambda q, k: q.shape[-1] ** 0.5),
         "The product comes first and the scale second: in float16 the product is infinite by then.",
         "Which of the two can be made smaller before they meet?",
-        OVERFLOW,
+        WHOLE,
     ),
     Mistake(
         "k reshaped, not transposed",
@@ -163,6 +179,13 @@ SCORES = (
         "Every row sums to one: these are weights, not scores.",
         "What comes just before the softmax?",
         LOOPS,
+    ),
+    Mistake(
+        "divided by their own deviation",
+        lambda q, k: (s := q @ k.mT) / s.std(),
+        "The scores of a call are divided by their own standard deviation.",
+        "Should the score of one pair change when another query is added? What may divide it?",
+        SIZE,
     ),
     Mistake(
         "cut from the graph",

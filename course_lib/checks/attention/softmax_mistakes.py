@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from course_lib.checks.question import Mistake
@@ -33,15 +34,44 @@ WRONG_AXIS = (
     Mistake(
         "over axis 1",
         lambda s: s.softmax(1),
-        "The weights sum to one across axis 1, the heads, as torch's softmax does when no axis "
-        "is named.",
+        "The weights sum to one along axis 1: in scores of four axes, across the heads.",
         "Along which axis do the keys of one query lie?",
         LOOPS,
     ),
     Mistake(
         "over the batch",
         lambda s: s.softmax(0),
-        "The weights sum to one across axis 0, the batch.",
+        "The weights sum to one along axis 0: in scores of four axes, across the batch.",
+        "Along which axis do the keys of one query lie?",
+        LOOPS,
+    ),
+)
+WRONG_SUM = (
+    Mistake(
+        "a reduction lost its axis",
+        lambda s: (p := (s - s.amax(-1)).exp()) / p.sum(-1),
+        "The maximum or the sum lost an axis, so its rows line up with the wrong one.",
+        "Which argument keeps the axis that a reduction would remove?",
+        OVERFLOW,
+    ),
+    Mistake(
+        "exponentials alone",
+        lambda s: (s - s.amax(-1, keepdim=True)).exp(),
+        "The exponentials are never divided: the best key has 1, and a row adds up to more.",
+        "By what is each exponential divided, so that its row sums to one?",
+        OVERFLOW,
+    ),
+    Mistake(
+        "one sum for all rows",
+        lambda s: (p := (s - s.amax(-1, keepdim=True)).exp()) / p.sum(),
+        "The whole tensor sums to one, so each row holds a small part of one.",
+        "Who has one unit of weight to give away: the tensor or each query?",
+        LOOPS,
+    ),
+    Mistake(
+        "the sum of each column",
+        lambda s: (p := (s - s.amax(-1, keepdim=True)).exp()) / p.sum(-2, keepdim=True),
+        "The sum runs down each column: the weights of a key add up to one, not a query's.",
         "Along which axis do the keys of one query lie?",
         LOOPS,
     ),
@@ -66,7 +96,30 @@ UNSTABLE = (
 )
 SOFTMAX = (
     *WRONG_AXIS,
+    *WRONG_SUM,
     *UNSTABLE,
+    Mistake(
+        "axis 3 by its number",
+        lambda s: s.softmax(3),
+        "The weights are made along axis 3, and scores of two axes have none.",
+        "Which number names the last axis, however many there are?",
+        LOOPS,
+    ),
+    Mistake(
+        "a loop over axis 0",
+        lambda s: torch.stack([(p := (row - row.max()).exp()) / p.sum() for row in s]),
+        "What lies at one index of axis 0 sums to one. With four axes that is all heads and "
+        "queries of a batch entry.",
+        "How many axes lie before the last, and how many does a loop over axis 0 go through?",
+        LOOPS,
+    ),
+    Mistake(
+        "the maximum added",
+        _shifted(lambda s: -s.amax(-1, keepdim=True)),
+        "The maximum is added, so the largest score doubles.",
+        "Which way must the shift go?",
+        OVERFLOW,
+    ),
     Mistake(
         "the maximum of each column",
         _shifted(lambda s: s.amax(-2, keepdim=True)),
@@ -155,13 +208,6 @@ SOFTMAX = (
         OVERFLOW,
     ),
     Mistake(
-        "exponentials alone",
-        lambda s: (s - s.amax(-1, keepdim=True)).exp(),
-        "The exponentials are never divided: the best key has 1, and a row adds up to more.",
-        "By what is each exponential divided, so that its row sums to one?",
-        OVERFLOW,
-    ),
-    Mistake(
         "no exponential",
         lambda s: s / s.sum(-1, keepdim=True),
         "The scores themselves are divided by their sum: negative ones give negative weights.",
@@ -190,14 +236,6 @@ SOFTMAX = (
         OVERFLOW,
     ),
     Mistake(
-        "a reduction lost its axis",
-        lambda s: (p := (s - s.amax(-1)).exp()) / p.sum(-1),
-        "The maximum or the sum has one axis fewer than the scores, so its rows line up with "
-        "the wrong axis.",
-        "Which argument keeps the axis that a reduction would remove?",
-        OVERFLOW,
-    ),
-    Mistake(
         "both results of max",
         lambda s: (p := (s - s.max(-1, keepdim=True)).exp()) / p.sum(-1, keepdim=True),
         "Along an axis, `max` returns two things: the largest values and where they stand.",
@@ -210,13 +248,6 @@ SOFTMAX = (
         "The maximum is subtracted in place: the caller's scores are changed too.",
         "Which operation makes a new tensor and leaves the scores as they came?",
         OVERFLOW,
-    ),
-    Mistake(
-        "one sum for all rows",
-        lambda s: (p := (s - s.amax(-1, keepdim=True)).exp()) / p.sum(),
-        "The whole tensor sums to one, so each row holds a small part of one.",
-        "Who has one unit of weight to give away: the tensor or each query?",
-        LOOPS,
     ),
     Mistake(
         "cut from the graph",

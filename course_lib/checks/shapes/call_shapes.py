@@ -6,7 +6,7 @@ import torch
 
 from course_lib.checks.compare import difference
 from course_lib.checks.question import Probe, Question
-from course_lib.checks.shapes.call_shapes_mistakes import RIGHT, SHAPES
+from course_lib.checks.shapes.call_shapes_mistakes import MISTAKES, RIGHT
 from course_lib.checks.shapes.sizes import SIZES, named, sizes_with
 from course_lib.shapes import plan
 
@@ -24,11 +24,14 @@ def call_shapes(B, H, Tq, Tk, Dh, Dv):
 
 
 def _entries(*names: str) -> Callable:
-    """Observe some entries of the ledger that an answer returns."""
+    """Observe some entries of the ledger that an answer returns; all of them where one is missing.
+
+    So the fact can name what the ledger holds instead.
+    """
 
     def observe(fn: Callable, *sizes: int) -> object:
         found = fn(*sizes)
-        if not isinstance(found, dict):
+        if not isinstance(found, dict) or set(names) - set(found):
             return found
         return {name: size for name, size in found.items() if name in names or not names}
 
@@ -36,14 +39,19 @@ def _entries(*names: str) -> Callable:
 
 
 def _other_size(got: dict, want: dict, *sizes: int) -> str:
+    yours = f"yours are {_brief(', '.join(map(str, got)) or 'none')}"
     for name, size in want.items():
-        if name in got and difference(got[name], size, 0):
-            return f"{named(sizes)}: yours has {name} {_brief(got[name])}; expected {list(size)}"
-    return f"{named(sizes)}: {difference(got, want, 0)}"
+        if name not in got:
+            return f"there is no entry {name}; {yours}"
+        if difference(got[name], size, 0):
+            return f"{name} {_brief(got[name])}; expected {tuple(size)}, for {named(sizes)}"
+    return f"there is an entry too many; {yours}"
 
 
 def _brief(value: object) -> str:
-    text = f"as a {type(value).__name__}" if isinstance(value, torch.Tensor) else repr(value)
+    """A value in few characters, sizes as a tuple."""
+    value = tuple(value) if isinstance(value, list) else value
+    text = "a tensor" if isinstance(value, torch.Tensor) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -93,6 +101,6 @@ QUESTION = Question(
             ),
         )
     ),
-    mistakes=SHAPES,
+    mistakes=MISTAKES,
     alternatives=(_sizes_of_tensors, _sizes_by_rule, _planned_sizes),
 )

@@ -30,7 +30,7 @@ def _entering(**wrong: str) -> Callable:
     return run
 
 
-SHAPES = (
+MISTAKES = (
     _in_the_ledger(
         "Tq and Tk swapped",
         _entering(scores="B H Tk Tq", weights="B H Tk Tq"),
@@ -170,6 +170,21 @@ SHAPES = (
         _entering(scores="B Tq Tk", weights="B Tq Tk"),
         "In your ledger all heads share one table of scores.",
         "How many tables do H heads make?",
+    ),
+    _in_the_ledger(
+        "no heads",
+        _entering(**{name: f"B {dims[4:]}" for name, dims in RIGHT.items()}),
+        "No entry of yours has an axis for the heads.",
+        "Where does a call keep its H heads apart?",
+    ),
+    _in_the_ledger(
+        "capitals",
+        lambda *sizes: {
+            name.upper() if len(name) == 1 else name: size
+            for name, size in _entering()(*sizes).items()
+        },
+        "Your sizes are right, and three of your entries have capital letters for names.",
+        "How does the task write the names of the entries?",
     ),
     _in_the_ledger(
         "D for Dh",

@@ -17,22 +17,40 @@ def first_clash(dims, shapes):
 
 
 def _said(fn, dims, shapes):
-    """What an answer says, in the words of the verdict."""
+    """What an answer says, in the words of the verdict.
+
+    It has seen another ledger before, with another H: what it remembers of that is a mistake.
+    """
+    fn({"q": "B H"}, {"q": (BATCH, 3)})
     found = fn(dims, shapes)
     if found is None:
         return "None"
+    if isinstance(found, str) and found not in (*dims, *" ".join(dims.values()).split()):
+        return "one string"  # whatever separates its two words
     if isinstance(found, list | tuple) and len(found) == 2:
         return repr(tuple(found))
     return f"{found!r}, which is no pair"
 
 
 def _misses(got: str, want: str, dims: dict, shapes: dict) -> str:
-    ledger = ", ".join(f"{name} [{dims[name]}] = {list(shapes[name])}" for name in dims)
-    return f"{ledger}: yours says {got}; expected {want}"
+    """What was said, and of the ledger no more than shows what should have been."""
+    got, clash = got if len(got) <= 60 else got[:57] + "...", first_clash(dims, shapes)
+    if clash is None:
+        at = next((name for name in dims if repr(name) in got), next(iter(dims)))
+        return f"{got}; expected None: no dim of {_entry(at, dims, shapes)} had another size"
+    name, dim = clash
+    owner = next(entry for entry in dims if dim in dims[entry].split())
+    before = "" if owner == name else f" after {_entry(owner, dims, shapes)}"
+    return f"{got}; expected {want}, for {_entry(name, dims, shapes)}{before}"
+
+
+def _entry(name: str, dims: dict, shapes: dict) -> str:
+    return f"{name} [{', '.join(dims[name].split())}] = {list(shapes[name])}"
 
 
 DIMS = {"q": "B H Tq Dh", "k": "B H Tk Dh", "v": "B H Tk Dv", "out": "B H Tq Dv"}
 DIMS |= {"x": "B T D", "scores": "B H T T"}
+BATCH = 2  # in every ledger, so that whoever remembers the last one stumbles over H
 
 
 def _ledger(*names: str, order: tuple = (), equal: tuple = (), **changed: list):
@@ -44,9 +62,10 @@ def _ledger(*names: str, order: tuple = (), equal: tuple = (), **changed: list):
     def draw(generator: torch.Generator) -> tuple[dict, dict]:
         dims = {name: DIMS[name] for name in names}
         every = dict.fromkeys(" ".join(dims.values()).split())
-        # 2, 5, 8 and so on, so that adding 1 or 2 meets no other size
-        drawn = 3 * torch.randperm(len(every) + 2, generator=generator) + 2
-        sizes = dict(zip(every, drawn.tolist(), strict=False)) | dict.fromkeys(equal, 4)
+        # 5, 8, 11 and so on, so that adding 1 or 2 meets no other size
+        drawn = 3 * torch.randperm(len(every) + 2, generator=generator) + 5
+        sizes = dict(zip(every, drawn.tolist(), strict=False))
+        sizes |= dict.fromkeys(equal, 4) | {"B": BATCH}
         shapes = {}
         for name in order or names:
             axes = dims[name].split()
@@ -74,9 +93,9 @@ PROBES = (
         v=[("Tk", 1)],
         out=[("B", 1)],
     ),
-    _probe("one entry clashes twice: its first axis", "q", "k", "out", k=[("Dh", 1), ("H", 2)]),
+    _probe("one entry clashes twice: its first axis", "q", "k", "out", k=[("Dh", 1), ("B", 1)]),
     _probe("scores are B H T T: both T must agree", "scores", "x", scores=[("T", 1)]),
-    _probe("a size of 1 is a size: k at B", "q", "k", k=[("B", 0)]),
+    _probe("q, then scores: a T of 1 is a size too", "q", "scores", scores=[("T", 0)]),
     _probe(
         "shapes written in another order: the order of dims counts",
         *("q", "k", "v"),

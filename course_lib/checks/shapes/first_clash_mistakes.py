@@ -55,6 +55,35 @@ def _against(pick):
     return run
 
 
+def _first_agreement(dims, shapes):
+    known = {}
+    for name in dims:
+        for dim, size in _axes(dims[name], shapes[name]):
+            if dim in known:
+                return None if known[dim] == size else (name, dim)
+            known[dim] = size
+    return None
+
+
+def _agreement(dims, shapes):
+    known = {}
+    for name in dims:
+        for dim, size in _axes(dims[name], shapes[name]):
+            if known.get(dim) == size:
+                return name, dim
+            known[dim] = size
+    return None
+
+
+def _place(dims, shapes):
+    known = {}
+    for name in dims:
+        for place, (dim, size) in enumerate(_axes(dims[name], shapes[name])):
+            if known.setdefault(dim, size) != size:
+                return name, place
+    return None
+
+
 _wrong = partial(Mistake, reread='01, "Write the ledger first"')
 _shows = partial(Mistake, reread='01, "When sizes are equal"')
 
@@ -156,15 +185,63 @@ MISTAKES = (
         "Which two things does the question want?",
     ),
     _wrong(
+        "the dim alone",
+        lambda dims, shapes: (_right(dims, shapes) or [None, None])[1],
+        "You return the dim and not the entry.",
+        "Which two things does the question want?",
+    ),
+    _wrong(
         "a pair of None",
         lambda dims, shapes: _right(dims, shapes) or (None, None),
         "You return a pair where nothing clashes.",
         "What does the question want when all agree?",
     ),
     _wrong(
-        "None too often",
+        "first entry alone read",
+        lambda dims, shapes: _right(dict([next(iter(dims.items()))]), shapes),
+        "Your function ends after the first entry.",
+        "How far in does your last return stand?",
+    ),
+    _wrong(
+        "the first agreement",
+        _first_agreement,
+        "You answer None as soon as one axis agrees.",
+        "Can one axis speak for those that come after it?",
+    ),
+    _wrong(
+        "agreement for clash",
+        _agreement,
+        "You report the first axis that agrees with an earlier one.",
+        "Is a clash two sizes that are equal, or two that differ?",
+    ),
+    _wrong(
+        "the alphabet",
+        lambda dims, shapes: _right({name: dims[name] for name in sorted(dims)}, shapes),
+        "You go through the entries in the order of the alphabet.",
+        "Which order does the question ask for, and who keeps it?",
+    ),
+    _wrong(
+        "the number of the axis",
+        _place,
+        "You return the entry and the number of the axis, counted from 0.",
+        "What does the question want for the axis, its place or its dim?",
+    ),
+    _wrong(
+        "a memory that stays",
+        lambda dims, shapes: _right({"": "B H"} | dims, {"": (2, 3)} | shapes),
+        "Your function remembers the sizes of an earlier call.",
+        "Where is your memory made: once for all calls, or anew in each?",
+    ),
+    _wrong(
+        "one string",
+        lambda dims, shapes: " ".join(_right(dims, shapes) or "") or None,
+        "You join entry and dim into one string.",
+        "How does a function return two things that can be told apart?",
+    ),
+    _wrong(
+        "always None",
         lambda dims, shapes: None,
-        "Where a line is marked --, you found nothing and returned None.",
-        "Does your loop stop before it has seen every axis of every entry?",
+        "You find no clash, and None comes back.",
+        "With what is each size compared, and when was that written down?",
     ),
 )

@@ -1,4 +1,4 @@
-"""The mistakes of 01.2 and 01.3: bytes and operations that people count."""
+"""The mistakes of 01.2: bytes that people count."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +22,7 @@ def _sized(size: Callable) -> Callable:
 
 _right = _sized(lambda dtype: dtype.itemsize)
 
-BYTES = (
+MISTAKES = (
     _in_the_costs(
         "elements for bytes",
         _sized(lambda dtype: 1),
@@ -40,6 +40,18 @@ BYTES = (
         _sized(lambda dtype: 4),
         "You take 4 bytes for a number, whatever its dtype.",
         "Where does the answer depend on dtype?",
+    ),
+    _in_the_costs(
+        "half precision always",
+        _sized(lambda dtype: 2),
+        "You take 2 bytes for a number, whatever its dtype.",
+        "Where does the answer depend on dtype?",
+    ),
+    _in_the_costs(
+        "size squared",
+        _sized(lambda dtype: dtype.itemsize**2),
+        "You multiply by the size of a number twice.",
+        "Each number takes its bytes once. So how often does the size stand in a product?",
     ),
     _in_the_costs(
         "float32 or half of it",
@@ -84,6 +96,18 @@ BYTES = (
         "Which of the six is as large as k?",
     ),
     _in_the_costs(
+        "q or out as long as k",
+        _taking(lambda Tq, Tk, Dh: Tq * Dh + 3 * Tk * Dh + 2 * Tq * Tk),
+        "You count three tensors of Tk rows and Dh columns.",
+        "Which of the six have a row for each key, and is out one of them?",
+    ),
+    _in_the_costs(
+        "k or v as long as q",
+        _taking(lambda Tq, Tk, Dh: 3 * Tq * Dh + Tk * Dh + 2 * Tq * Tk),
+        "You count three tensors of Tq rows and Dh columns.",
+        "Which of the six have a row for each query?",
+    ),
+    _in_the_costs(
         "Tq for Tk",
         _taking(lambda Tq, Tk, Dh: 4 * Tq * Dh + 2 * Tq * Tk),
         "You give k and v as many rows as q has.",
@@ -92,7 +116,7 @@ BYTES = (
     _in_the_costs(
         "H forgotten",
         lambda B, H, Tq, Tk, Dh, dtype: _right(B, 1, Tq, Tk, Dh, dtype),
-        "You count the tensors of one head.",
+        "You count one head of each sequence.",
         "How many heads hold such tensors?",
     ),
     _in_the_costs(
@@ -100,6 +124,12 @@ BYTES = (
         lambda B, H, Tq, Tk, Dh, dtype: _right(1, H, Tq, Tk, Dh, dtype),
         "You count one sequence of the batch.",
         "How many sequences does the call hold?",
+    ),
+    _in_the_costs(
+        "B and H forgotten",
+        lambda B, H, Tq, Tk, Dh, dtype: _right(1, 1, Tq, Tk, Dh, dtype),
+        "You count one head of one sequence.",
+        "How many such heads does the call hold?",
     ),
     _in_the_costs(
         "D for Dh",
@@ -147,111 +177,6 @@ BYTES = (
         "kilobytes",
         lambda *call: _right(*call) / 1024,
         "You divide by 1024.",
-        "Which unit does the question want?",
-    ),
-)
-
-FLOPS = (
-    _in_the_costs(
-        "half the work",
-        lambda B, H, Tq, Tk, Dh: 2 * B * H * Tq * Tk * Dh,
-        "You count 2·B·H·Tq·Tk·Dh. That is one product of the two, or a multiply-add as one.",
-        "Which of the two is missing: weights @ v, or the addition that follows a multiplication?",
-    ),
-    _in_the_costs(
-        "a quarter of the work",
-        lambda B, H, Tq, Tk, Dh: B * H * Tq * Tk * Dh,
-        "You count B·H·Tq·Tk·Dh: one product, and a multiply-add as one operation.",
-        "How many products has a call, and how many operations are a multiplication and a sum?",
-    ),
-    _in_the_costs(
-        "softmax counted",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * Tq * Tk * Dh + 5 * B * H * Tq * Tk,
-        "You add five operations for each score: the ledger's softmax is in your sum.",
-        "Which operations does the question ask for?",
-    ),
-    _in_the_costs(
-        "scaling counted",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * Tq * Tk * Dh + B * H * Tq * Tk,
-        "You add one operation for each score: the division by the root is in your sum.",
-        "Does the scaling belong to one of the two products?",
-    ),
-    _in_the_costs(
-        "n - 1 additions",
-        lambda B, H, Tq, Tk, Dh: B * H * Tq * (Tk * (2 * Dh - 1) + Dh * (2 * Tk - 1)),
-        "You count n - 1 additions in a sum of n products, which is exact on paper.",
-        "How many operations are n multiply-adds, if each counts as two?",
-    ),
-    _in_the_costs(
-        "H forgotten",
-        lambda B, H, Tq, Tk, Dh: 4 * B * Tq * Tk * Dh,
-        "You count the work of one head.",
-        "How many heads do it?",
-    ),
-    _in_the_costs(
-        "B forgotten",
-        lambda B, H, Tq, Tk, Dh: 4 * H * Tq * Tk * Dh,
-        "You count the work of one sequence of the batch.",
-        "How many sequences does the call hold?",
-    ),
-    _in_the_costs(
-        "Dh forgotten",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * Tq * Tk,
-        "You count the scores, not the work in them: the width of a head changes nothing.",
-        "How many multiply-adds make one score?",
-    ),
-    _in_the_costs(
-        "D for Dh",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * Tq * Tk * H * Dh,
-        "You make each head as wide as all of them together, so H counts twice.",
-        "Is Dh the width of the model or of one head?",
-    ),
-    _in_the_costs(
-        "Tq squared",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * Tq * Tq * Dh,
-        "In your count each query reads as many keys as there are queries.",
-        "Which length says how many keys a query reads?",
-    ),
-    _in_the_costs(
-        "Tk squared",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * Tk * Tk * Dh,
-        "In your count as many queries ask as there are keys.",
-        "Which length says how many queries ask?",
-    ),
-    _in_the_costs(
-        "sizes added",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * (Tq + Tk) * Dh,
-        "In your count a query and a key are each used once: you add the two lengths.",
-        "How many pairs do Tq queries and Tk keys make?",
-    ),
-    _in_the_costs(
-        "outputs counted",
-        lambda B, H, Tq, Tk, Dh: 2 * B * H * (Tq * Tk + Tq * Dh),
-        "You count two operations for each number that comes out.",
-        "How many products are summed into one such number?",
-    ),
-    _in_the_costs(
-        "three products",
-        lambda B, H, Tq, Tk, Dh: 6 * B * H * Tq * Tk * Dh,
-        "You count three products, as if q, k and v had one each.",
-        "Between which tensors does a call multiply?",
-    ),
-    _in_the_costs(
-        "backward counted",
-        lambda B, H, Tq, Tk, Dh: 12 * B * H * Tq * Tk * Dh,
-        "You count a training step: the backward pass makes two products for each one.",
-        "Which products does the call itself make?",
-    ),
-    _in_the_costs(
-        "B and H forgotten",
-        lambda B, H, Tq, Tk, Dh: 4 * Tq * Tk * Dh,
-        "You count one head of one sequence.",
-        "How many such pairs does the call hold?",
-    ),
-    _in_the_costs(
-        "billions",
-        lambda B, H, Tq, Tk, Dh: 4 * B * H * Tq * Tk * Dh / 1e9,
-        "You divide by a billion.",
         "Which unit does the question want?",
     ),
 )
