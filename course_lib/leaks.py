@@ -70,14 +70,9 @@ def leaks(
     fast path without them fills rows that read nothing with NaN, behind which nothing is seen.
     Raises ValueError when the output doesn't fit, is finite nowhere, or differs between two calls.
     """
-    axis = -2 if x.is_floating_point() else -1
-    batched = x.ndim == (3 if axis == -2 else 2)
+    batched = x.ndim == (3 if x.is_floating_point() else 2)
     inputs = x if batched else x[None]
-    T = inputs.shape[1]
-    allowed = (causal(T, T) if keep is None else keep).any(1)  # [#B, #T, #T]
-    if any(size not in (1, T) for size in allowed.shape[1:]):
-        raise ValueError(f"keep: expected T = {T} queries and keys or 1, got {list(keep.shape)}")
-    allowed = allowed.expand(allowed.shape[0], T, T) | torch.eye(T, dtype=torch.bool)
+    allowed = _allowed(keep, inputs.shape[1])
     shock = change or _shock
 
     def run(given: Tensor) -> Tensor:
@@ -86,21 +81,27 @@ def leaks(
         out = out.detach() if isinstance(out, Tensor) else out
         return out if batched or not isinstance(out, Tensor) else out[None]
 
+    found = []
     with _evaluated(fn):
         before = run(inputs)
         _fits(before, inputs, run)
-        found = []
-        for source in range(T):
-            for sample in range(inputs.shape[0]):
-                changed = inputs.clone()
-                changed[sample, source] = shock(inputs[sample, source])
-                found += _moves(before, run(changed), allowed, sample, source)
-    worst: dict[tuple[int, int, bool], Leak] = {}
-    for leak in found:
-        key = (leak.reader, leak.source, leak.across_samples)
-        if key not in worst or worst[key].by < leak.by:
-            worst[key] = leak
-    return Leaks(tuple(worst.values()), T)
+        for sample, source in torch.cartesian_prod(*map(torch.arange, inputs.shape[:2])).tolist():
+            changed = inputs.clone()
+            changed[sample, source] = shock(inputs[sample, source])
+            found += _moves(before, run(changed), allowed, sample, source)
+    largest: dict[tuple[int, int, bool], Leak] = {}
+    for leak in sorted(found, key=lambda leak: leak.by):
+        largest[leak.reader, leak.source, leak.across_samples] = leak
+    order = sorted(largest.values(), key=lambda leak: (leak.reader, leak.source))
+    return Leaks(tuple(order), inputs.shape[1])
+
+
+def _allowed(keep: Tensor | None, T: int) -> Tensor:
+    """Who may depend on whom, [#B, T, T]: what any head may read, and each position itself."""
+    allowed = (causal(T, T) if keep is None else keep).any(1)
+    if any(size not in (1, T) for size in allowed.shape[1:]):
+        raise ValueError(f"keep: expected T = {T} queries and keys or 1, got {list(keep.shape)}")
+    return allowed.expand(allowed.shape[0], T, T) | torch.eye(T, dtype=torch.bool)
 
 
 def _moves(

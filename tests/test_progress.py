@@ -69,7 +69,8 @@ def test_it_reads_in_a_page():
 
 def test_every_chapter_stands_in_the_table_before_anything_is_done():
     rows = progress().rows
-    assert [row.chapter for row in rows] == ["00", "01", "02"]
+    notebooks = sorted(path.name[:2] for path in (HOME.parent / "notebooks").glob("*.ipynb"))
+    assert [row.chapter for row in rows] == notebooks and len(notebooks) >= 3
     assert all(row.asked >= 5 and row.predictions == f"0 of {row.asked} made" for row in rows)
     assert rows[0].exercises == "none" and rows[0].bar == ""
 
