@@ -42,8 +42,15 @@ class Bench:
         """The verdict on one answer."""
         if not self._takes_the_inputs(fn):
             return Verdict.without_lines(self.question, UNCALLABLE.format(self.question.signature))
+        return self._verdict(self._answers(fn))
+
+    def judge_mistake(self, mistake: Mistake) -> Verdict:
+        """The verdict on a mistake of the bank, from what it gave when others were compared."""
+        probes = range(len(self.question.probes))
+        return self._verdict([self._by_mistake(mistake, i) for i in probes])
+
+    def _verdict(self, outcomes: list[Outcome]) -> Verdict:
         probes = self.question.probes
-        outcomes = self._answers(fn)
         if all(outcome.unwritten for outcome in outcomes):
             return Verdict.without_lines(self.question, UNWRITTEN)
         facts = [self._fact(i, outcome) for i, outcome in enumerate(outcomes)]

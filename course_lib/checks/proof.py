@@ -36,7 +36,7 @@ def prove(question: Question, seeds: int = 1) -> Proof:
     def points(fn: Callable) -> int:
         return min(bench.judge(fn).points for bench in benches)
 
-    wrong = {m: [bench.judge(m.run) for bench in benches] for m in question.mistakes}
+    wrong = {m: [bench.judge_mistake(m) for bench in benches] for m in question.mistakes}
     return Proof(
         question,
         seeds,
