@@ -30,6 +30,7 @@ class Leaks:
 
     found: tuple[Leak, ...]
     positions: int
+    blind: tuple[int, ...] = ()  # whose output is NaN or infinite, so that no movement shows
 
     def __bool__(self) -> bool:
         return bool(self.found)
@@ -41,15 +42,19 @@ class Leaks:
         return iter(self.found)
 
     def __str__(self) -> str:
-        if not self.found:
-            return f"no leak among {self.positions} positions"
-        worst = max(self.found, key=lambda leak: leak.by)
-        what = "another sample's position" if worst.across_samples else "position"
-        pairs = f"{len(self.found)} pair{'s' * (len(self.found) > 1)}"
-        return (
-            f"leak in {pairs} of {self.positions} positions; the largest: position {worst.reader} "
-            f"moves by {worst.by:.2g} when {what} {worst.source} changes"
-        )
+        text = f"no leak seen among {self.positions} positions"
+        if self.found:
+            worst = max(self.found, key=lambda leak: leak.by)
+            what = "another sample's position" if worst.across_samples else "position"
+            pairs = "pair leaks" if len(self) == 1 else "pairs leak"
+            text = (
+                f"{len(self)} forbidden {pairs}; the largest: position {worst.reader} "
+                f"moves by {worst.by:.2g} when {what} {worst.source} changes"
+            )
+        if self.blind:
+            places = ", ".join(map(str, self.blind))
+            text += f" (no finite output at {places}, where no movement can be seen)"
+        return text
 
     __repr__ = __str__
 
@@ -61,6 +66,8 @@ def leaks(
     change: Callable[[Tensor], Tensor] | None = None,
 ) -> Leaks:
     """Find which outputs of a model move when an input changes that they may not see.
+
+    A leak that is found is one. None seen, on this input and above rounding, is no proof.
 
     `fn` takes `x`, [T, D], [B, T, D] or token ids [T], [B, T], and returns an output for each
     position, or a tuple that begins with it. `keep` says who may read whom, `causal` if left out;
@@ -75,11 +82,13 @@ def leaks(
     allowed = _allowed(keep, inputs.shape[1])
     shock = change or _shock
 
-    def run(given: Tensor) -> Tensor:
+    def run(given: Tensor) -> object:
         out = fn(given if batched else given[0])
         out = out[0] if isinstance(out, tuple) else out
-        out = out.detach() if isinstance(out, Tensor) else out
-        return out if batched or not isinstance(out, Tensor) else out[None]
+        if not isinstance(out, Tensor):
+            return out
+        out = out.detach() if batched else out.detach()[None]
+        return out[..., None] if out.ndim == 2 else out  # one number for each position
 
     found = []
     with _evaluated(fn):
@@ -93,7 +102,8 @@ def leaks(
     for leak in sorted(found, key=lambda leak: leak.by):
         largest[leak.reader, leak.source, leak.across_samples] = leak
     order = sorted(largest.values(), key=lambda leak: (leak.reader, leak.source))
-    return Leaks(tuple(order), inputs.shape[1])
+    dark = ~before.flatten(2).isfinite().all(-1).all(0)
+    return Leaks(tuple(order), inputs.shape[1], tuple(dark.nonzero().flatten().tolist()))
 
 
 def _allowed(keep: Tensor | None, T: int) -> Tensor:

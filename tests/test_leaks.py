@@ -33,7 +33,9 @@ def pairs(found):
 def test_all_pairs_of_an_unmasked_layer_and_no_others():
     found = leaks(layer(None), x(2, T, D))
     assert pairs(found) == {(i, j) for j in range(T) for i in range(j)}
-    assert len(found) == 15 and "leak in 15 pairs of 6 positions" in str(found)
+    assert len(found) == 15 and str(found).startswith(
+        "15 forbidden pairs leak; the largest: position "
+    )
 
 
 def test_a_single_leaking_pair_is_named():
@@ -174,6 +176,19 @@ def test_a_nan_that_spreads_is_a_leak():
     assert leaks(run, quiet) or leaks(run, -quiet)
 
 
+def test_an_output_may_be_one_number_for_each_position():
+    assert not leaks(lambda y: layer(causal(T))(y).sum(-1), x(2, T, D))
+    assert len(leaks(lambda y: layer(None)(y).sum(-1), x(T, D))) == 15
+
+
+def test_an_output_that_is_nan_is_told():
+    def run(y):
+        return torch.cat([y[:1] * torch.nan, y[1:]])
+
+    found = leaks(run, x(T, D))
+    assert not found and "no finite output at 0, where no movement can be seen" in str(found)
+
+
 def test_what_cannot_be_probed_says_why():
     with pytest.raises(ValueError, match="fn: expected an output for each position"):
         leaks(lambda y: y.mean(), x(2, T, D))
@@ -187,4 +202,4 @@ def test_what_cannot_be_probed_says_why():
 
 def test_no_leak_says_so():
     found = leaks(layer(causal(T)), x(T, D))
-    assert not found and str(found) == "no leak among 6 positions" and list(found) == []
+    assert not found and str(found) == "no leak seen among 6 positions" and list(found) == []
