@@ -71,7 +71,7 @@ class Verdict:
         if self.where:
             notes.append(f"The error arose at your {self.where}")
         if self.mistake is not None:
-            part = f"{self.explains} of the {failing} failing lines are what this mistake gives: "
+            part = f"{self.explains} of the {failing} failing lines fit this mistake: "
             part = part if self.explains < failing else ""
             notes.append(f"{part}{self.mistake.says} {self.mistake.asks}")
             notes.append(f"Reread: {self.mistake.reread}.")
