@@ -16,11 +16,13 @@ SQUARE = {
     "packed": blocks(torch.zeros(1, 4).int()),
 }
 EVEN = torch.full((2, 3), 1 / 3)
+CACHED = {"two": (EVEN, EVEN > 0), "one": (EVEN[:1], EVEN[:1] > 0)}
 
 PICTURES = {
     "opening": charts.opening,
     "keeps": lambda: charts.keeps(SQUARE, "Three masks"),
     "weights": lambda: charts.weight_grids({"even": (EVEN, EVEN > 0)}, "Even", sums=True),
+    "cached": lambda: charts.weight_grids(CACHED, "Cached", cached=True),
     "view": charts.mask_view,
 }
 
@@ -52,6 +54,12 @@ def test_weight_grids_alt_reads_the_weights_and_knows_nan():
     weights = torch.tensor([[1, 0, 0], [torch.nan] * 3])
     alt = charts.weight_grids({"two": (weights, causal(2, 3)[0, 0])}, "Two").alt
     assert "two: query 0: 1.00, 0.00, 0.00; query 1: NaN, NaN, NaN." in alt
+
+
+def test_rows_after_a_cache_say_their_place():
+    alt = charts.weight_grids(CACHED, "Cached", cached=True).alt
+    assert "two: new 0 (place 1): 0.33, 0.33, 0.33; new 1 (place 2):" in alt
+    assert "one: new 0 (place 2): 0.33" in alt
 
 
 def test_a_grid_of_weights_writes_a_number_where_a_blocked_key_has_one(monkeypatch):

@@ -1,5 +1,6 @@
 """The charts of chapter 03: who may read whom, and what the softmax makes of it."""
 
+import itertools
 from collections.abc import Mapping
 
 import matplotlib as mpl
@@ -64,20 +65,29 @@ def keeps(masks: Mapping[str, Bool[Tensor, "#B #H Tq Tk"]], title: str) -> Pictu
 
 
 def weight_grids(
-    panels: Mapping[str, tuple[Weights, Keep]], title: str, sums: bool = False
+    panels: Mapping[str, tuple[Weights, Keep]],
+    title: str,
+    sums: bool = False,
+    cached: bool = False,
 ) -> Picture:
     """Weights side by side, each over what its mask blocks; `sums` writes the sum of each row.
 
-    A blocked cell shows a number only where it has a weight, which it never should.
+    A blocked cell shows a number only where it has a weight, which it never should. With `cached`
+    the queries are new ones, after a cache, and each row says its place among the keys.
     """
     axes = _row([keep for _, keep in panels.values()], 1.2 if sums else 1.5)
     said = []
     for ax, (name, (weights, keep)) in zip(axes, panels.items(), strict=True):
         _grid(ax, keep, name, weights)
+        Tq, Tk = weights.shape
+        queries = [f"query {i}" for i in range(Tq)]
+        if cached:
+            queries = [f"new {i} (place {Tk - Tq + i})" for i in range(Tq)]
+            ax.set_yticks(range(Tq), [name.replace(" (", "\n(") for name in queries], fontsize=9)
         rows = [", ".join(_number(w) for w in row) for row in weights.tolist()]
-        said.append(f"{name}: " + "; ".join(f"query {i}: {row}" for i, row in enumerate(rows)))
+        said.append(f"{name}: " + "; ".join(map(": ".join, zip(queries, rows, strict=True))))
         for i, total in enumerate(weights.sum(-1).tolist() if sums else ()):
-            ax.text(weights.shape[1] - 0.35, i, f"sum {_number(total)}", va="center", fontsize=10)
+            ax.text(Tk - 0.35, i, f"sum {_number(total)}", va="center", fontsize=10)
     _title(axes[0], title)
     return figure(
         axes[0].figure, f"Grids of weights, blocked cells hatched. {'. '.join(said)}.", LEGEND
@@ -106,8 +116,8 @@ def _row(masks: list[Keep], around: float = 1.5) -> list[Axes]:
     panel = 7.5 / len(masks)
     height = max(min(0.75 * panel, 2.1) * mask.shape[0] / mask.shape[1] for mask in masks)
     axes = plt.subplots(1, len(masks), figsize=(7.5, height + around), squeeze=False)[1][0]
-    for ax, mask in zip(axes[1:], masks[1:], strict=True):
-        ax.tick_params(labelleft=mask.shape[0] != masks[0].shape[0])  # else the first has them
+    for ax, (before, mask) in zip(axes[1:], itertools.pairwise(masks), strict=True):
+        ax.tick_params(labelleft=mask.shape[0] != before.shape[0])  # else the one before has them
     return list(axes)
 
 
