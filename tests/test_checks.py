@@ -118,9 +118,7 @@ def test_a_mistake_that_explains_a_part_is_named_for_that_part():
 
     found = verdict(two_faults)
     assert found.mistake is over_the_queries and found.explains == 2
-    assert "2 of the 3 failing lines fit this mistake: Each column sums to one" in str(
-        found
-    )
+    assert "2 of the 3 failing lines fit this mistake: Each column sums to one" in str(found)
 
 
 def test_one_fact_that_repeats_itself_is_told_once():
