@@ -4,6 +4,7 @@ from course_lib import attention
 from course_lib import masks as library
 from course_lib.checks.masks import calls, models, right, right_leaks, tables, weights
 from course_lib.checks.masks.calls_mistakes import CALLS
+from course_lib.checks.masks.calls_slips import SLIPS
 from course_lib.checks.masks.causal_mistakes import CAUSAL
 from course_lib.checks.masks.decoder_mistakes import DECODER
 from course_lib.checks.masks.leaks_mistakes import LEAKS
@@ -75,7 +76,7 @@ QUESTIONS = (
         minutes=15,
         reference=right.guarded,
         probes=calls.CALLS,
-        mistakes=CALLS,
+        mistakes=CALLS + SLIPS,
         alternatives=right.CALLS,
     ),
 )

@@ -180,8 +180,8 @@ CALLS = (
     _in_polarity(
         "either read as keep",
         _keeping(lambda out, pad: out | pad[:, None, None]),
-        "The two are joined rightly and handed on as keep: what is out is read, and nothing else.",
-        "What does True say in what you joined, and what should it say in a mask that keeps?",
+        "What should be out is read, and nothing else.",
+        "What does True say in your joined mask, and what to the function that gets it?",
     ),
     _in_who(
         "or in place of and",

@@ -58,6 +58,19 @@ def _never_empty(Tq: int, lengths: Tensor, Tk: int) -> Tensor:
     return keep | (first & ~keep.any(-1, keepdim=True))
 
 
+def _first_rows_too(Tq: int, lengths: Tensor, Tk: int) -> Tensor:
+    real = torch.arange(Tk) < lengths[:, None]
+    return _causal(Tq, Tk) & real[:, None, None] & real[:, None, :Tq, None]
+
+
+def _filled_where_empty(keep: Tensor) -> Tensor:
+    return keep | ~keep.any(-1, keepdim=True)
+
+
+def _own(Tq: int, Tk: int) -> Tensor:
+    return _causal(Tq, Tk) & ~_causal(Tq, Tk, Tk - Tq - 1)
+
+
 DECODER = (
     _in_who(
         "or in place of and",
@@ -170,6 +183,24 @@ DECODER = (
         _readers_too,
         "A query that stands at padding reads nothing, and so its row is empty.",
         "Must a padded position not ask, or not be read?",
+    ),
+    _in_who(
+        "the first rows hidden too",
+        _first_rows_too,
+        "A query that stands at padding reads nothing, and so its row is empty.",
+        "Must a padded position not ask, or not be read?",
+    ),
+    _in_who(
+        "an empty row opened",
+        lambda Tq, lengths, Tk: _filled_where_empty(_pair(torch.logical_and)(Tq, lengths, Tk)),
+        "A query with nothing to read is given every key, though the masks forbid them.",
+        "What is left for a query when the two masks share no key?",
+    ),
+    _in_who(
+        "its own key always",
+        lambda Tq, lengths, Tk: _pair(torch.logical_and)(Tq, lengths, Tk) | _own(Tq, Tk),
+        "A query reads its own key, even where that is padding.",
+        "Who may read padding?",
     ),
     _in_who(
         "a query that never reads nothing",

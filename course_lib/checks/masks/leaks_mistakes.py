@@ -66,6 +66,15 @@ def _all_later_at_once(fn: Model, x: Tensor) -> set:
     return found
 
 
+def _source_and_after(fn: Model, x: Tensor) -> set:
+    base, found = fn(x), set()
+    for s in range(len(x)):
+        other = x.clone()
+        other[s:] = _shocked(x[s:])
+        found |= {(r, s) for r in range(s) if _moved(base[r], fn(other)[r])}
+    return found
+
+
 def _by_gradient(fn: Model, x: Tensor) -> set:
     slope = torch.autograd.functional.jacobian(fn, x).abs().sum((1, 3))
     return {(r, s) for r, s in slope.nonzero().tolist() if s > r}
@@ -79,6 +88,10 @@ def _nearest(pairs: list) -> list:
     return [p for p in pairs if not any(r == p[0] and s < p[1] for r, s in pairs)]
 
 
+def _first_reader(pairs: list) -> list:
+    return [p for p in pairs if not any(s == p[1] and r < p[0] for r, s in pairs)]
+
+
 def _complement(fn: Model, x: Tensor) -> set:
     T = len(x)
     return {(r, s) for r in range(T) for s in range(r + 1, T)} - _right(fn, x)
@@ -89,6 +102,13 @@ def _first_number(row: Tensor) -> Tensor:
 
 
 LEAKS = (
+    _in_leaks(
+        "a leak too small to be counted",
+        _probe(moved=lambda a, b: bool((a - b).abs().max() > 1e-2)),
+        "A small move isn't counted: the change is too small for your tolerance, or the tolerance "
+        "too large.",
+        "How far does an output move through a weight of 1e-4?",
+    ),
     _in_leaks(
         "neighbours alone",
         _probe(pairs=lambda T: [(r, r + 1) for r in range(T - 1)]),
@@ -151,6 +171,13 @@ LEAKS = (
         "How many rows of x may change if one of them is to be named?",
     ),
     _in_leaks(
+        "the source and all after it",
+        _source_and_after,
+        "You change the source and the rows after it: a reader that one of those moves is blamed "
+        "on your source.",
+        "How many rows of x may change if one of them is to be named?",
+    ),
+    _in_leaks(
         "the same number for the whole row",
         _probe(shock=lambda row: row + 3),
         "You add one number to the whole row. A model that normalises its rows takes it away "
@@ -166,7 +193,8 @@ LEAKS = (
     _in_leaks(
         "set to zero",
         _probe(shock=torch.zeros_like),
-        "You set the row to zero. One that is zero already doesn't change.",
+        "Your change leaves a row of zeros as it was: so do setting to 0, multiplying, turning the "
+        "sign and reordering.",
         "Which change works whatever the row holds?",
     ),
     _in_leaks(
@@ -176,16 +204,22 @@ LEAKS = (
         "Through which numbers of x[source] can something leak?",
     ),
     _in_leaks(
+        "rises alone",
+        _probe(moved=lambda a, b: bool((b - a).max() > 1e-6)),
+        "You count a row as moved where a number rises. One whose numbers all fall isn't seen.",
+        "Which sign can the difference of two outputs have?",
+    ),
+    _in_leaks(
+        "sums compared",
+        _probe(moved=lambda a, b: bool((a.sum() - b.sum()).abs() > 5e-6)),
+        "You compare sums; a row can move and keep its sum.",
+        "Which comparison sees each number of a row by itself?",
+    ),
+    _in_leaks(
         "one number of the output compared",
         _probe(moved=lambda a, b: _moved(a[:1], b[:1])),
         "You compare the first number of the reader's row. A leak into another stays unseen.",
         "In which numbers of out[reader] can a leak show?",
-    ),
-    _in_leaks(
-        "a leak too small to be counted",
-        _probe(moved=lambda a, b: bool((a - b).abs().max() > 1e-2)),
-        "A leak of 1e-4 is lost: your change, times 1e-4, is less than what you count as a move.",
-        "How large may the change be, and how small a move can float32 still tell?",
     ),
     _in_leaks(
         "by the gradient",
@@ -204,6 +238,12 @@ LEAKS = (
         _only(_nearest),
         "Each reader is named once, with its nearest source.",
         "How many sources can one reader have?",
+    ),
+    _in_leaks(
+        "one reader for each source",
+        _only(_first_reader),
+        "Each source is named once, with its first reader.",
+        "How many readers can one source have?",
     ),
     _in_leaks(
         "what doesn't move",

@@ -16,9 +16,15 @@ def _matrices(g: torch.Generator) -> tuple[Tensor, ...]:
     return tuple(torch.randn(WIDTH, WIDTH, generator=g) / 2 for _ in range(3))
 
 
-def _attention(g: torch.Generator, keep: Tensor, after: bool = False) -> Model:
-    """Self-attention of one head; `after` puts the mask behind the softmax."""
+def _attention(g: torch.Generator, keep: Tensor, after: bool = False, loud: float = 50) -> Model:
+    """Self-attention of one head; `after` puts the mask behind the softmax.
+
+    Its values are large, so that what leaks through it is beyond any tolerance, and each number
+    has one that goes against it, so that whatever moves a row lets a number rise and one fall.
+    """
     to_q, to_k, to_v = _matrices(g)
+    to_q, half = to_q / 2, loud * to_v[:, :2]
+    to_v = torch.cat([half, -half / 2], 1)
 
     def model(x: Tensor) -> Tensor:
         s = (x @ to_q.to(x)) @ (x @ to_k.to(x)).mT * WIDTH**-0.5
@@ -67,17 +73,42 @@ def _one_open(g: torch.Generator) -> tuple[Model, Tensor]:
 
 def _normed(g: torch.Generator) -> Model:
     """Row by row normalised before it leaks: a shift or a stretch of the row changes nothing."""
-    inner = _attention(g, _causal(4, ahead=1))
-    return lambda x: inner(F.layer_norm(x, (WIDTH,), eps=1e-12))
+    inner = _attention(g, _causal(4, ahead=1), loud=1)  # quieter than rounding
+    return lambda x: inner(_normalised(x))
+
+
+def _late(g: torch.Generator) -> Model:
+    """Two keys late, and row by row normalised at the end: a row that moves keeps its sum."""
+    inner = _attention(g, _causal(5, ahead=2))
+    return lambda x: _normalised(inner(x))
+
+
+def _normalised(x: Tensor) -> Tensor:
+    return F.layer_norm(x, (WIDTH,), eps=1e-12)
+
+
+def _falling(g: torch.Generator) -> tuple[Model, Tensor]:
+    """A pair without a gradient: whatever the change of its source, the reader's row falls."""
+    x = torch.randn(6, WIDTH, generator=g)
+
+    def fall(y: Tensor) -> Tensor:
+        return -(y - x.to(y)).detach().square().sum(-1, keepdim=True).expand_as(y)
+
+    return _with_leak(g, 6, fall), x
 
 
 def _last_number(x: Tensor) -> Tensor:
-    return x * torch.tensor([0, 0, 0, 1]).to(x)
+    return torch.tensor([0, 0, -5, 10]).to(x) * x[:, -1:].detach()  # a copy: no gradient
 
 
 def _faint(x: Tensor) -> Tensor:
-    """A ten-thousandth of all numbers of a row, in its last one."""
-    return _last_number(1e-4 * (x * torch.tensor([1, 2, 3, 4]).to(x)).sum(-1, keepdim=True))
+    """Of two positions the first reads a ten-thousandth of the second.
+
+    The pair is of neighbours, the first reader and the last source: who misses it misses it
+    because it's small.
+    """
+    read = torch.tensor([0, 1, -1, 1]).to(x) * x[1:, [0, 3, 3, 0]]
+    return torch.cat([x[:1] + 1e-4 * read, x[1:]])
 
 
 def said(fn: Callable, model: Model, x: Tensor) -> object:
@@ -109,21 +140,21 @@ LEAKS = (
         _probed(4, lambda g: _attention(g, _causal(4), after=True)),
     ),
     _probe(
-        "a mask that is two keys late, 5 positions: each reads two ahead",
-        _probed(5, lambda g: _attention(g, _causal(5, ahead=2))),
+        "a mask that is two keys late, then rows are normalised: each reads two ahead",
+        _probed(5, _late),
     ),
     _probe("one pair left open, and its source is a row of zeros", _one_open),
     _probe(
-        "one pair, and a leak of 1e-4 in the last number of the output",
-        _probed(6, lambda g: _with_leak(g, 6, _faint)),
+        "2 positions: the first reads the second through a weight of 1e-4",
+        _probed(2, lambda g: _faint),
     ),
     _probe(
-        "one pair, from the last number of the source to the last of the reader",
+        "one pair, from the last number of the source to the last two of the reader",
         _probed(5, lambda g: _with_leak(g, 5, _last_number)),
     ),
     _probe("rows are normalised first, and each reads one ahead", _probed(4, _normed)),
     _probe(
-        "one pair, through a copy without a gradient",
-        _probed(6, lambda g: _with_leak(g, 6, lambda x: x.detach().flip(-1))),
+        "one pair without a gradient, and all numbers of the reader fall",
+        _falling,
     ),
 )

@@ -106,6 +106,19 @@ PADDING = (
         "Must a padded position not ask, or not be read?",
     ),
     _in_who(
+        "a row for each of Tk queries",
+        lambda n, Tk: _real(n, Tk)[:, None, None].expand(-1, 1, Tk, -1).clone(),
+        "Entries are right, but there is a row for each of Tk queries. The function isn't told how "
+        "many queries there are.",
+        "How long can that axis be so that it fits any?",
+    ),
+    _in_who(
+        "keys first, sequences last",
+        lambda n, Tk: _real(n, Tk).T[:, None, None],
+        "Your keys stand on the first axis and your sequences on the last.",
+        "Which axis of [B, H, Tq, Tk] tells the sequences apart, and which the keys?",
+    ),
+    _in_who(
         "batch as queries",
         lambda n, Tk: _real(n, Tk)[None, None],
         "Your sequences stand on the axis of the queries.",

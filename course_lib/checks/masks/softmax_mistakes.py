@@ -41,6 +41,10 @@ def _all_keys_scale(s: Tensor, keep: Tensor) -> Tensor:
     return weights / (weights.sum(-1, keepdim=True) + 1e-9)
 
 
+def _all_keys_maximum(s: Tensor, keep: Tensor) -> Tensor:
+    return _without_maximum(s - s.amax(-1, keepdim=True), keep)
+
+
 def _opened(s: Tensor, keep: Tensor) -> Tensor:
     return s.masked_fill(~(keep | ~keep.any(-1, keepdim=True)), -torch.inf).softmax(-1)
 
@@ -110,8 +114,29 @@ SOFTMAX = (
     _before(
         "-1e4 for blocked",
         _filled(-1e4),
-        "Blocked scores become -10,000, which is not low beside every score.",
+        "Blocked scores become a finite number, -10,000 perhaps: not low beside every score.",
         "Which score gets no weight at all, whatever the others are?",
+    ),
+    _before(
+        "-1e4 for blocked, empty rows zeros",
+        lambda s, keep: s.masked_fill(~keep, -1e4).softmax(-1) * keep,
+        "Blocked keys get a finite number, -1e4 perhaps. Where the real scores are lower still, "
+        "the blocked keys win.",
+        "Which score is below every other?",
+    ),
+    _before(
+        "0 times infinity",
+        _added(lambda keep: ~keep * -torch.inf),
+        "All weights are NaN: 0 times infinity is NaN, and it is added to every key that may be "
+        "read.",
+        "What should be added to a key that may be read?",
+    ),
+    _before(
+        "the maximum of all keys",
+        _all_keys_maximum,
+        "Blocked keys still take part in the maximum or the sum: one that scores far higher "
+        "presses all allowed weights to 0.",
+        "Over which keys should the maximum of a row be taken?",
     ),
     _before(
         "a number that float16 can't hold",

@@ -135,7 +135,7 @@ PADDING = (
     _padding("a length of Tk: all keys are read", lengths_of(2, 1, 4, first=5), 5),
     _padding("a length of 0: nothing is read", lengths_of(3, 1, 4, first=0), 5),
     _padding(
-        "4 sequences, 4 queries: the padding goes with the sequence, not with the query",
+        "4 sequences: the padding goes with the sequence, not with the query",
         lengths_of(4, 1, 6),
         6,
         queries="B",
