@@ -5,7 +5,6 @@ from html import escape
 
 from course_lib.checks.question import Mistake, Question
 
-UNWRITTEN = "Nothing is written yet: put your code where the NotImplementedError stands."
 OVERWRITES = "right, but it changed its argument"
 IN_PLACE = (
     "Whoever passed that argument finds it changed. Which line writes into what it didn't make?"
