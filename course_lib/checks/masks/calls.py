@@ -49,31 +49,32 @@ def _row(numbers: Tensor, digits: int) -> str:
     return "[" + ", ".join(f"{x + 0.0:.{digits}g}" for x in numbers.tolist()) + "]"
 
 
-def _said(holds: str, **rest: object) -> Probe:
-    return Probe(holds, fails=lambda *a: f"Yours: {_one(*a)}", **rest)
-
-
 CALLS = (
-    _said(
+    Probe(
         "nothing blocked, nothing ignored: plain attention",
         inputs=_call(2, 4, 6, marks=()),
+        fails=_one,
     ),
-    _said(
+    Probe(
         "blocked alone, Tq 6, Tk 4: the keys marked True are out",
         inputs=_call(2, 6, 4, marks=("blocked",)),
+        fails=_one,
     ),
-    _said(
+    Probe(
         "ignored alone, Tq 4, Tk 7: the keys marked True are out for every query",
         inputs=_call(3, 4, 7, marks=("ignored",)),
+        fails=_one,
     ),
-    _said("both, Tq 5, Tk 5: a key is out if either says so", inputs=_call(3, 5, 5)),
-    _said(
+    Probe("both, Tq 5, Tk 5: a key is out if either says so", inputs=_call(3, 5, 5), fails=_one),
+    Probe(
         "4 sequences, 4 heads, 4 queries: each sequence ignores its own keys",
         inputs=_call(4, 4, 7, H=4, marks=("ignored",)),
+        fails=_one,
     ),
-    _said(
+    Probe(
         "a sequence ignored in full, 2 queries blocked in full: zeros",
         inputs=_call(2, 6, 5, empty=True),
+        fails=_one,
     ),
     Probe(
         "the same: gradients in q, k and v against float64, none of them NaN",

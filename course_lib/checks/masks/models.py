@@ -126,7 +126,7 @@ def said(fn: Callable, model: Model, x: Tensor) -> object:
 
 def _probe(holds: str, inputs: Callable) -> Probe:
     def fails(got: str, want: str, *rest: object) -> str:
-        return f"Yours says {got}; expected {want}"
+        return f"the pairs found are {got}; expected {want}"
 
     return Probe(holds, inputs, observe=said, fails=fails, widen=False)
 

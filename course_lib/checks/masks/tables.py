@@ -78,18 +78,17 @@ def _first_row_of_each(got: Tensor, want: Tensor, *inputs: object) -> str:
     )
 
 
-def _said(holds: str, sentence: Callable[..., str]) -> dict[str, object]:
-    return {"holds": holds, "fails": lambda *a: f"Yours: {sentence(*a)}"}
-
-
 def _formed(holds: str, inputs: Callable) -> Probe:
     return Probe(
-        **_said(holds, lambda got, want, *_: f"{got}; expected {want}"), inputs=inputs, observe=form
+        holds,
+        inputs=inputs,
+        observe=form,
+        fails=lambda got, want, *_: f"the form is {got}; expected {want}",
     )
 
 
 def _causal(holds: str, *sizes: int, inputs: Callable | None = None) -> Probe:
-    return Probe(**_said(holds, _first_row), inputs=inputs or (lambda g: sizes), observe=_of_one)
+    return Probe(holds, inputs=inputs or (lambda g: sizes), observe=_of_one, fails=_first_row)
 
 
 def _square(g: torch.Generator) -> tuple[int, int]:
@@ -120,7 +119,8 @@ def lengths_of(B: int, low: int, high: int, **fixed: int) -> Callable[[torch.Gen
 
 def _padding(holds: str, lengths: Callable, Tk: int, queries: int | str = "Tk") -> Probe:
     return Probe(
-        **_said(holds, _first_row_of_each),
+        holds,
+        fails=_first_row_of_each,
         inputs=lambda g: (lengths(g), Tk),
         observe=_with_queries(queries),
     )
@@ -145,7 +145,8 @@ PADDING = (
 
 def _decoder(holds: str, Tq: int, lengths: Callable, Tk: int) -> Probe:
     return Probe(
-        **_said(holds, _first_row_of_each),
+        holds,
+        fails=_first_row_of_each,
         inputs=lambda g: (Tq, lengths(g), Tk),
         observe=_of_each,
     )

@@ -75,34 +75,36 @@ def _query_0_gradient(got: Tensor, want: Tensor, *inputs: Tensor) -> str:
     return f"query 0 of the first sequence has the gradient {_row(row)}"
 
 
-def _said(holds: str, sentence: Callable[..., str]) -> dict[str, object]:
-    return {"holds": holds, "fails": lambda *a: f"Yours: {sentence(*a)}"}
-
-
 SOFTMAX = (
     Probe(
-        **_said("keep [B, 1, Tq, Tk]: blocked keys get 0, the others share 1", _row_sums),
+        "keep [B, 1, Tq, Tk]: blocked keys get 0, the others share 1",
+        fails=_row_sums,
         inputs=_scores(2, 3, 4, 6),
     ),
     Probe(
-        **_said("keep [B, 1, 1, Tk]: the same for every query and head", _row_sums),
+        "keep [B, 1, 1, Tk]: the same for every query and head",
+        fails=_row_sums,
         inputs=_scores(3, 2, 5, 7, mask=(3, 1, 1, 7)),
     ),
     Probe(
-        **_said("blocked scores 300 above the others: the others still share 1", _row_sums),
+        "blocked scores 300 above the others: the others still share 1",
+        fails=_row_sums,
         inputs=_scores(2, 3, 5, 4, blocked=300),
     ),
     Probe(
-        **_said("all scores near -60,000: blocked keys get 0, the others share 1", _row_sums),
+        "all scores near -60,000: blocked keys get 0, the others share 1",
+        fails=_row_sums,
         inputs=_scores(2, 4, 3, 5, shift=-6e4),
         tolerance=5e-3,
     ),
     Probe(
-        **_said("query 0 has nothing to read: zeros, and the other queries as always", _query_0),
+        "query 0 has nothing to read: zeros, and the other queries as always",
+        fails=_query_0,
         inputs=_scores(2, 3, 4, 5, empty=True),
     ),
     Probe(
-        **_said("float16, query 0 has nothing to read: zeros", _query_0),
+        "float16, query 0 has nothing to read: zeros",
+        fails=_query_0,
         inputs=_scores(3, 2, 4, 6, empty=True, dtype=torch.float16),
     ),
     Probe(
@@ -111,10 +113,8 @@ SOFTMAX = (
         observe=gradient,
     ),
     Probe(
-        **_said(
-            "query 0 has nothing to read: its gradient is 0, the others' as always",
-            _query_0_gradient,
-        ),
+        "query 0 has nothing to read: its gradient is 0, the others' as always",
+        fails=_query_0_gradient,
         inputs=_scores(2, 3, 5, 4, empty=True),
         observe=_empty_gradient,
     ),

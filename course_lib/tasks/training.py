@@ -1,0 +1,43 @@
+"""The training loop: every chapter that trains a model trains it here."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+
+def train(
+    model: nn.Module,
+    error: Callable[[nn.Module], Tensor],
+    steps: int,
+    lr: float = 1e-2,
+    name: str = "training",
+) -> list[float]:
+    """Follow the gradient of an error for some steps, and return the error at each step.
+
+    `error(model)` draws a fresh batch and returns a scalar. Adam, with a learning rate that falls
+    from `lr` to zero along half a cosine. A bar shows the step, the time left and the error.
+    """
+    if steps < 1:
+        raise ValueError(f"steps: expected at least 1, got {steps}")
+    model.train()
+    optimizer = torch.optim.Adam(model.parameters(), lr)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    errors = []
+    with tqdm(total=steps, desc=name, mininterval=0.2) as bar:
+        for _ in range(steps):
+            loss = error(model)
+            if not torch.isfinite(loss):
+                raise ValueError(
+                    f"error: expected a finite number, got {loss.item()} at step {len(errors)}"
+                )
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+            errors.append(loss.item())
+            bar.update()
+            bar.set_postfix_str(f"error {errors[-1]:.3g}", refresh=False)
+    model.eval()
+    return errors
