@@ -4,7 +4,7 @@ import difflib
 import inspect
 from collections.abc import Callable
 
-from course_lib.checks import attention, masks, shapes
+from course_lib.checks import attention, heads, masks, shapes
 from course_lib.checks.judge import judge
 from course_lib.checks.progress import progress, record_check
 from course_lib.checks.question import Question
@@ -12,7 +12,12 @@ from course_lib.checks.verdict import Notice, Verdict
 
 __all__ = ["QUESTIONS", "check", "find", "progress"]
 
-QUESTIONS: tuple[Question, ...] = (*shapes.QUESTIONS, *attention.QUESTIONS, *masks.QUESTIONS)
+QUESTIONS: tuple[Question, ...] = (
+    *shapes.QUESTIONS,
+    *attention.QUESTIONS,
+    *masks.QUESTIONS,
+    *heads.QUESTIONS,
+)
 """Every question of the course, in the order of the chapters."""
 
 

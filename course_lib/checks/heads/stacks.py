@@ -1,0 +1,229 @@
+"""What a test of equality is held to: pairs that it must tell apart."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_lib.checks.question import Probe
+
+Layer = Callable[[Tensor], Tensor]
+Pair = tuple[str, Layer, list[Layer]]  # what is true of it, the whole, its heads
+ADD_UP = "the heads add up"
+
+
+def _total(heads: list[Layer]) -> Layer:
+    return lambda x: torch.stack([head(x) for head in heads]).sum(0)
+
+
+def _whole_numbers(H: int, B: int = 3, alike: bool = False) -> Callable:
+    """Draw heads that float32 computes exactly: whatever the order, their sum has no rounding.
+
+    Each reads the whole of x through two features, as a head's values do.
+    """
+    T, D, Dh = 4, 6, 2
+
+    def draw(g: torch.Generator) -> tuple:
+        into, back = (torch.randint(1, 4, (H, Dh, D), generator=g).float() for _ in range(2))
+        signs = torch.tensor([1.0, -1, 1, 1, -1, 1])
+        x = torch.randint(1, 9, (1 if alike else B, T, D), generator=g) / 8
+        heads = [_linear(into[h] * signs, back[h]) for h in range(H)]
+        return _total(heads), heads, x.expand(B, T, D).clone()
+
+    return draw
+
+
+def _linear(into: Tensor, back: Tensor) -> Layer:
+    return lambda x: x @ into.T.to(x) @ back.to(x)
+
+
+def _attending(size: float) -> Callable:
+    """Draw a layer of three heads and the heads one by one, with outputs of about this size.
+
+    In output feature 0 the first two heads hold large numbers that cancel, so rounding is large
+    there beside what is left. The heads' other numbers are ordinary.
+    """
+    H, Dh = 3, 4
+    D = H * Dh
+
+    def draw(g: torch.Generator) -> tuple:
+        w = torch.randn(4, D, D, generator=g) * D**-0.5
+        w[3] *= size
+        w[3, 0] *= 1e-5
+        bias = torch.zeros(D)
+        bias[0] = 3 * size
+        heads = [_head(w[:, h * Dh : h * Dh + Dh], w[3][:, h * Dh : h * Dh + Dh]) for h in range(H)]
+        first, second, third = heads
+        moved = [lambda x: first(x) + bias.to(x), lambda x: second(x) - bias.to(x), third]
+        return _layer(w, H), moved, torch.randn(2, 6, D, generator=g) * 1.5
+
+    return draw
+
+
+def _head(w: Tensor, w_o: Tensor) -> Layer:
+    def head(x: Tensor) -> Tensor:
+        q, k, v = (x @ w[i].T.to(x) for i in range(3))
+        return (q @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v @ w_o.T.to(x)
+
+    return head
+
+
+def _layer(w: Tensor, H: int) -> Layer:
+    def layer(x: Tensor) -> Tensor:
+        q, k, v = ((x @ w[i].T.to(x)).unflatten(-1, (H, -1)).transpose(-3, -2) for i in range(3))
+        out = (q @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v
+        return out.transpose(-3, -2).flatten(-2) @ w[3].T.to(x)
+
+    return layer
+
+
+def _changed(layer: Layer, change: Callable[[Tensor], Tensor]) -> Layer:
+    return lambda x: change(layer(x))
+
+
+def _as_drawn(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    """The pair itself, which is right, and the same with a head taken off the list."""
+    return [(ADD_UP, whole, heads), ("the last head was left out", whole, heads[:-1])]
+
+
+def _few_and_many(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    one = heads[:1]
+    return [
+        ("there is one head and the layer is it", one[0], one),
+        ("there is one head and the layer is twice it", _changed(one[0], lambda y: 2 * y), one),
+        ("two heads add up", _total(heads[:2]), heads[:2]),
+        ("seven heads add up", whole, heads),
+        ("the layer was the first of seven heads", heads[0], heads),
+        ("the last of seven heads was left out", whole, heads[:-1]),
+        ("the layer lacked the first of seven heads", _total(heads[1:]), heads),
+    ]
+
+
+def _wrong_heads(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    count = len(heads)
+    biased = [_changed(head, lambda y: y + 99) for head in heads]
+
+    def turned(x: Tensor) -> Tensor:
+        return heads[1](x.roll(1, -1))
+
+    return [
+        (ADD_UP, whole, heads),
+        ("the first head alone holds the bias", _changed(whole, lambda y: y + 99),
+         [biased[0], *heads[1:]]),
+        ("the first head was left out", whole, heads[1:]),
+        ("a head counted twice", whole, [*heads, heads[-1]]),
+        ("the layer was the heads' mean", _changed(whole, lambda y: y / count), heads),
+        ("every head held the output bias", _changed(whole, lambda y: y + 99), biased),
+        ("a head had read other features", whole, [heads[0], turned, *heads[2:]]),
+    ]  # fmt: skip
+
+
+def _one_place(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    def add(*at: object) -> Layer:
+        def other(y: Tensor) -> Tensor:
+            y = y.clone()
+            y[at] += y.abs().max()
+            return y
+
+        return _changed(whole, other)
+
+    every = slice(None)
+    return [
+        (ADD_UP, whole, heads),
+        ("the first position alone was wrong", add(every, 0), heads),
+        ("the last position alone was wrong", add(every, -1), heads),
+        ("the first sequence alone was wrong", add(0), heads),
+        ("the last sequence alone was wrong", add(-1), heads),
+        ("one number alone was wrong", add(1, 2, 3), heads),
+    ]
+
+
+def _lookalikes(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    return [
+        (ADD_UP, whole, heads),
+        ("the positions stood in reverse", _changed(whole, lambda y: y.flip(-2)), heads),
+        ("the sequences stood in reverse", _changed(whole, lambda y: y.flip(0)), heads),
+        ("every number had the other sign", _changed(whole, lambda y: -y), heads),
+        ("every number was too low", _changed(whole, lambda y: y - y.abs() - 1), heads),
+        ("every number was too high", _changed(whole, lambda y: y + y.abs() + 1), heads),
+    ]
+
+
+def _no_numbers(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    def spoil(y: Tensor) -> Tensor:
+        y = y.clone()
+        y[..., -1, 0] = torch.nan
+        return y
+
+    return [
+        (ADD_UP, whole, heads),
+        ("the layer gave a NaN", _changed(whole, spoil), heads),
+        ("the layer gave one of three equal sequences", _changed(whole, lambda y: y[:1]), heads),
+    ]
+
+
+def _said(pairs: Callable[[Layer, list[Layer]], list[Pair]]) -> Callable:
+    """Observe what a test says of each pair."""
+
+    def observe(fn: Callable, whole: Layer, heads: list[Layer], x: Tensor) -> dict[str, str]:
+        return {what: _reply(fn(one, parts, x)) for what, one, parts in pairs(whole, heads)}
+
+    return observe
+
+
+def _reply(said: object) -> str:
+    """True and False, of Python, numpy or a tensor of one entry; else what came instead."""
+    if isinstance(said, Tensor):
+        plain = said.dtype == torch.bool and said.numel() == 1
+        return str(bool(said)) if plain else f"a {said.dtype} tensor {list(said.shape)}"
+    if type(said).__module__ == "numpy" and getattr(said, "ndim", 1) == 0:
+        said = said.item()
+    return str(said) if isinstance(said, bool) else f"a {type(said).__name__}"
+
+
+def _wrongly(got: dict, want: dict, whole: Layer, heads: list[Layer], x: Tensor) -> str:
+    """The pairs of which a test said what isn't so."""
+    other = next((reply for reply in got.values() if reply not in ("True", "False")), None)
+    if other is not None:
+        return f"it returned {other}; expected True or False"
+    wrong = [what for what in want if got[what] != want[what]]
+    said = got[wrong[0]]
+    where = [what for what in wrong if got[what] == said]
+    text = f"it said {said} where {' and where '.join(where[:3])}"
+    apart = (whole(x) - _total(heads)(x)).abs().max().item()
+    if wrong[0] == ADD_UP and apart:
+        most = whole(x).abs().max().item()
+        text += f": the largest difference was {apart:.2g}, the largest output {most:.2g}"
+    return text
+
+
+def _probe(holds: str, inputs: Callable, pairs: Callable) -> Probe:
+    return Probe(holds, inputs, observe=_said(pairs), fails=_wrongly, widen=False)
+
+
+STACK = (
+    _probe("outputs near 1: True up to rounding, False without a head", _attending(1), _as_drawn),
+    _probe("outputs near 1e4: the same", _attending(1e4), _as_drawn),
+    _probe("outputs near 1e-4: the same", _attending(1e-4), _as_drawn),
+    _probe("one head, two, and seven", _whole_numbers(7), _few_and_many),
+    _probe(
+        "a head too few, one twice, a mean, a bias in every head, other features: False",
+        _whole_numbers(3),
+        _wrong_heads,
+    ),
+    _probe(
+        "wrong at one position, in one sequence, in one number: False",
+        _whole_numbers(4),
+        _one_place,
+    ),
+    _probe(
+        "the right numbers elsewhere, with the other sign, all too low or too high: False",
+        _whole_numbers(5),
+        _lookalikes,
+    ),
+    _probe(
+        "NaN, or one sequence for three: False",
+        _whole_numbers(3, alike=True),
+        _no_numbers,
+    ),
+)
