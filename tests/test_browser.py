@@ -248,3 +248,90 @@ def list_index(widget: Locator, label: str) -> int:
     """Which radio of a prediction has this label."""
     values = widget.locator("input[type=radio]").evaluate_all("all => all.map(e => e.value)")
     return values.index(label)
+
+
+# --- the one explorable whose controls aren't met by the tests above ---
+
+CROWDED = """svg => {
+  const frame = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll("text")].map(t => [t.textContent,
+    t.getBoundingClientRect()]);
+  const out = texts.filter(([, a]) => a.left < frame.left - 1 || a.right > frame.right + 1
+    || a.top < frame.top - 1 || a.bottom > frame.bottom + 1);
+  const over = texts.filter(([, a], i) => texts.some(([, b], j) => j > i && a.left < b.right
+    && b.left < a.right && a.top < b.bottom - 2 && b.top < a.bottom - 2));
+  return [...out, ...over].map(([text]) => text);
+}"""
+
+
+@pytest.fixture(scope="module")
+def routes(address, browser, scratch):
+    """A notebook with the routes and the figure of their first view, run."""
+    source = [
+        "%load_ext course_lib",
+        "from course_lib.show import explorable",
+        "from course_lib.show.routes import routes_view",
+        "display(routes_view(), explorable('routes'))",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("\n".join(source))])
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(book, scratch / "notebooks" / "routes.ipynb")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    notebook = Notebook(page, address, "routes")
+    notebook.run_all()
+    yield notebook
+    notebook.shut_down()
+    page.close()
+
+
+def test_routes_answer_each_control_by_keyboard(routes):
+    (widget,) = explorables(routes)
+    assert words(widget).startswith("“crossed” reads cat (0.92) with head A, and road (0.83)")
+    widget.evaluate(STOPWATCH)
+    before = routes.state()
+    query = widget.get_by_role("radio", name="crossed")
+    query.focus()
+    query.press("ArrowRight")
+    assert words(widget).startswith("“a” reads every word alike (0.17) with head A, and road")
+    assert widget.get_by_role("radio", name="a", exact=True).is_checked()
+    widget.locator("input:focus").press("ArrowLeft")
+    heads = widget.locator("select")
+    heads.focus()
+    heads.press("End")
+    assert words(widget).startswith("“crossed” reads cat (0.41) and road (0.41) with the wide head")
+    loud = widget.locator("input[type=range]")
+    loud.focus()
+    loud.press("End")
+    assert words(widget).startswith("“crossed” reads cat (0.50) and road (0.50) with the wide head")
+    for control in (widget.locator("input:checked"), heads, loud):
+        control.focus()
+        for key in ("j", "k", "a", "b", "d", "d", "x", "m"):
+            control.press(key)
+        assert widget.evaluate("e => e.contains(document.activeElement)")
+    assert routes.state()[1:] == before[1:] and routes.page_errors == routes.outside == []
+    routes.page.wait_for_timeout(100)
+    print(f"routes: slowest key painted within {max(routes.page.evaluate('window.waits')):.0f} ms")
+
+
+def test_routes_have_no_accessibility_fault(routes):
+    routes.page.evaluate(AXE.read_text())
+    with routes.unrolled():
+        found = routes.page.evaluate("() => axe.run({include: [['.jp-OutputArea-output']]})")
+    assert {"color-contrast", "label"} <= {rule["id"] for rule in found["passes"]}
+    assert [(fault["id"], fault["help"]) for fault in found["violations"]] == []
+
+
+@pytest.mark.parametrize("width", [480, 800, 1280])
+def test_routes_overlap_no_labels_and_cut_nothing_off(routes, width):
+    (widget,) = explorables(routes)
+    routes.page.set_viewport_size({"width": width, "height": 900})
+    routes.page.wait_for_timeout(300)
+    for heads in "0123":
+        widget.locator("select").select_option(heads)
+        for radio in widget.locator("input[type=radio]").all():
+            radio.check()
+            assert widget.locator("svg").evaluate(CROWDED) == []
+            assert widget.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    if "SHOTS" in os.environ:
+        widget.screenshot(path=Path(os.environ["SHOTS"]) / f"routes-{width}.png")
+    routes.page.set_viewport_size({"width": 1280, "height": 900})

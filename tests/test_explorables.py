@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from course_lib import masks
-from course_lib.attention import masked_softmax
+from course_lib.attention import attention, masked_softmax, scores
+from course_lib.heads import merge, split
 from course_lib.leaks import leaks
 from course_lib.show import explorable
 from course_lib.show.explorables import EXPLORABLES, FOLDER, bundle, defaults
@@ -202,6 +203,55 @@ def test_a_weight_is_shaded_by_cividis_and_its_text_can_be_read():
         assert (on_white if ink == "#fff" else 21 / on_white) >= 4.5, weight
 
 
+ROUTES = [
+    defaults("routes") | {"query": query, "heads": heads, "times": times}
+    for query in EXPLORABLES["routes"].controls["query"][1]
+    for heads in EXPLORABLES["routes"].controls["heads"][1]
+    for times in EXPLORABLES["routes"].controls["times"][1]
+]
+
+
+@needs_node
+def test_routes_are_what_the_library_s_heads_read_and_bring():
+    for state, parts in zip(ROUTES, node(f"{json.dumps(ROUTES)}.map(m.routes)"), strict=True):
+        i, H = state["words"].index(state["query"]), 1 if state["heads"] == "wide" else 2
+        # Features side by side, [B, T, D]: two narrow heads cut them, the wide head doesn't.
+        q, k = (torch.tensor(state[name], dtype=torch.float64).T[None] for name in "qk")
+        v = torch.tensor(state["v"], dtype=torch.float64)[None, :, None].expand(1, 6, 2)
+        q, k, v = split(state["times"] * q[:, i : i + 1], H), split(k, H), split(v, H)
+        run = {"A": [0], "B": [1]}.get(state["heads"], range(H))
+        assert [part["features"] for part in parts] == ([[0, 1]] if H == 1 else [[h] for h in run])
+        for h, part in zip(run, parts, strict=True):
+            wanted = scores(q, k)[0, h, 0]
+            assert part["scores"] == pytest.approx(wanted.tolist())
+            assert part["weights"] == pytest.approx(wanted.softmax(-1).tolist(), rel=1e-9)
+            assert sum(part["read"]) == pytest.approx((wanted.softmax(-1) @ v[0, h, :, 0]).item())
+        out = attention(q, k, v)
+        out = merge(out * torch.tensor([h in run for h in range(H)])[None, :, None, None])[0, 0]
+        brought = torch.tensor([part["brings"] for part in parts], dtype=torch.float64).sum(0)
+        torch.testing.assert_close(brought, out, rtol=1e-9, atol=1e-12)
+
+
+@needs_node
+def test_two_heads_read_two_words_and_the_wide_head_shares_however_loud():
+    for times in (1, 2, 4):
+        both, wide = node(
+            f"['both', 'wide'].map((heads) => m.routes({{...{json.dumps(defaults('routes'))}, "
+            f"times: {times}, heads}}).map((part) => [m.places(part.weights), part.weights]))"
+        )
+        assert [most for most, _ in both] == [[1], [5]]
+        assert [most for most, _ in wide] == [[1, 5]]
+        assert wide[0][1][1] == pytest.approx(wide[0][1][5]) and wide[0][1][1] <= 0.5
+
+
+@needs_node
+def test_places_are_all_where_every_weight_is_the_same():
+    assert node("[m.places([0.25, 0.25, 0.25, 0.25]), m.places([0.6, 0.3, 0.1])]") == [
+        [0, 1, 2, 3],
+        [0, 1],
+    ]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundle_is_one_module(name):
     text = bundle(name)
@@ -257,13 +307,18 @@ def test_text_says_what_the_page_would_show():
 @pytest.mark.parametrize(
     ("name", "state", "message"),
     [
-        ("lodger", {}, r"name must be one of \['ledger', 'mask', 'saturation'\]; got 'lodger'"),
+        (
+            "lodger",
+            {},
+            r"name must be one of \['ledger', 'mask', 'routes', 'saturation'\]; got 'lodger'",
+        ),
         ("ledger", {"Tx": 3}, r"has no 'Tx'; it has \['Tq', 'Tk', 'Dh'\]"),
         ("ledger", {"B": 2}, "has no 'B'"),
         ("ledger", {"Tq": 13}, "Tq must be one of .*got 13"),
         ("ledger", {"Tq": True}, "Tq must be one of .*got True"),
         ("saturation", {"Dh": 65}, "Dh must be one of .*got 65"),
         ("mask", {"pattern": "triangle"}, "pattern must be one of .*'causal'.*got 'triangle'"),
+        ("routes", {"query": "cow"}, "query must be one of .*'cat'.*got 'cow'"),
         ("saturation", {"divided": 1}, "divided must be one of .*got 1"),
     ],
 )

@@ -43,6 +43,23 @@ EXPLORABLES = {
         },
         {"scores": [[1, 0, 2, 0], [2, 1, 0, 1], [0, 2, 1, 3], [1, 0, 1, 2]]},
     ),
+    "routes": Entry(
+        "which words a query reads with each of two heads, what they bring, and what one wide "
+        "head makes of the same numbers",
+        {
+            "query": ("crossed", ["the", "cat", "crossed", "a", "busy", "road"]),
+            "heads": ("both", ["both", "A", "B", "wide"]),
+            "times": (1, range(5)),  # how many times larger the queries are
+        },
+        {
+            "words": ["the", "cat", "crossed", "a", "busy", "road"],
+            # A row for each head of width 1, a number for each word.
+            "q": [[2, 0, 2, 0, 1, 2], [0, 2, 2, 2, 2, 1]],  # head A asks who, head B where
+            "k": [[0, 2, 0, 0, 0, 0], [0, 0, 0, 0, 1, 2]],
+            # Both heads carry the same: only their routes differ.
+            "v": [0, 2, 3, 0, 6, 8],
+        },
+    ),
     "saturation": Entry(
         "how softmax weights, their entropy and their gradient change with the head size",
         {"Dh": (64, [2**e for e in range(2, 13)]), "divided": (False, [False, True])},

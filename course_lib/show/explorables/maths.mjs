@@ -112,6 +112,27 @@ export const maskedSoftmax = (scores, keep, empty) =>
 export const leaks = (weights) =>
   weights.flatMap((row, i) => row.flatMap((w, j) => (j > i && w > 0 ? [[i, j]] : [])));
 
+// Which features each head has: of two narrow heads one each, of the wide head both.
+const HEADS = { both: [[0], [1]], A: [[0]], B: [[1]], wide: [[0, 1]] };
+
+// What each head reads for one query, and what it brings to the two features of the output.
+// Feature f of word j is asked by q[f][j] and found by k[f][j]; both carry v[j].
+export const routes = ({ words, q, k, v, query, times, heads }) => {
+  const i = words.indexOf(query);
+  return HEADS[heads].map((features) => {
+    const products = words.map((_, j) => sum(features.map((f) => times * q[f][i] * k[f][j])));
+    const scores = products.map((product) => product / Math.sqrt(features.length));
+    const weights = softmax(scores);
+    const read = weights.map((weight, j) => weight * v[j]);
+    return { features, scores, weights, read,
+      brings: [0, 1].map((f) => (features.includes(f) ? sum(read) : 0)) };
+  });
+};
+
+// Where a head reads: every place with at least half of its largest weight.
+export const places = (weights) =>
+  weights.flatMap((weight, j) => (weight >= Math.max(...weights) / 2 ? [j] : []));
+
 // Cividis, from eleven of its colours. The text on it is the one of black and white that stands out
 // more, which is never less than 4.5 to 1.
 const CIVIDIS = [
