@@ -61,7 +61,8 @@ def slices(
     for ax, (name, panel) in zip(axes, panels, strict=True):
         words = [[f"{n // 10}.{n % 10}" for n in row] for row in panel.tolist()]
         _cells(ax, panel // 10, words, name)
-        ax.set_xticks([])
+        ax.set(xticks=[], yticks=[])
+    axes[0].set_yticks(range(T))
     _cuts(axes[0], T, H, D // H)
     axes[0].set_ylabel("token")
     fig.suptitle(title, x=0.01, ha="left", weight="bold")
@@ -161,15 +162,17 @@ def removal_line(left: Sequence[float], points: Mapping[str, tuple[int, float]])
     H = len(left)
     fig, ax = plt.subplots(figsize=(7.5, 3.4))
     ax.plot(range(H, 0, -1), left, **FEW, marker="o")
-    ax.annotate("taken from the trained eight", (2, left[-2]), (12, 0), textcoords="offset points",
+    middle = (H // 2 + 1, left[H - H // 2 - 1])
+    ax.annotate("taken from the trained layer", middle, (12, -7), textcoords="offset points",
                 va="center", color=style.ink(FEW["color"]))  # fmt: skip
-    for (name, (heads, error)), mark, up in zip(points.items(), "D^", (14, -14), strict=True):
+    by_error = sorted(points.items(), key=lambda point: -point[1][1])
+    for (name, (heads, error)), mark, up in zip(by_error, "^D", (7, -7), strict=True):
         ax.plot(heads, error, mark, color=MANY["color"], markersize=8, linestyle="none")
         ax.annotate(f"{name}: {error:.2g}", (heads, error), (12, up), textcoords="offset points",
                     va="center", color=style.ink(MANY["color"]))  # fmt: skip
     ax.set(xlabel="heads left", ylabel="error", yscale="log", ylim=(2e-5, 3), xlim=(H + 0.3, 0.7))
     ax.grid(True)
-    ax.set_title("Three of eight heads are too few, and three are enough")
+    ax.set_title("Three heads left of eight answer badly, three trained ones don’t")
     said = ", ".join(f"{H - i} left {error:.2g}" for i, error in enumerate(left))
     extra = "; ".join(f"{name}, {heads} heads: {e:.2g}" for name, (heads, e) in points.items())
     return figure(fig, f"Error against heads left: {said}. {extra}.")
@@ -212,7 +215,8 @@ def _bar(axes: Sequence[Axes]) -> None:
     """The scale of the colours, at the right of the last grid."""
     norm = mpl.colors.Normalize(0, 1)
     scale = mpl.cm.ScalarMappable(norm, style.WEIGHTS_MAP)
-    bar = axes[0].figure.colorbar(scale, ax=list(axes), ticks=[0, 0.5, 1], fraction=0.02, pad=0.01)
+    place = {"ax": list(axes), "shrink": 0.75, "fraction": 0.02, "pad": 0.01}
+    bar = axes[0].figure.colorbar(scale, ticks=[0, 0.5, 1], **place)
     bar.solids.set_rasterized(False)
     bar.solids.set_edgecolor("face")
     bar.set_label("weight", fontsize=10)

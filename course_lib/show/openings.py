@@ -8,6 +8,7 @@ CHAPTERS = {
     "01_shapes": "shapes",
     "02_attention": "attention",
     "03_masks": "masks",
+    "04_heads": "heads",
 }
 
 

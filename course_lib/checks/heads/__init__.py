@@ -1,8 +1,9 @@
 """The questions of chapter 04: heads cut and joined, taken apart, tested, and shared."""
 
 from course_lib import heads as library
-from course_lib.checks.heads import layout, parts, right_layout, right_parts, stacks
+from course_lib.checks.heads import layout, layout_slips, parts, right_layout, right_parts, stacks
 from course_lib.checks.heads.cross_mistakes import CROSS
+from course_lib.checks.heads.cross_slips import SLIPS
 from course_lib.checks.heads.merge_mistakes import MERGE
 from course_lib.checks.heads.share_mistakes import SHARE
 from course_lib.checks.heads.split_mistakes import SPLIT
@@ -19,7 +20,7 @@ QUESTIONS = (
         minutes=5,
         reference=library.split,
         probes=layout.SPLIT,
-        mistakes=SPLIT,
+        mistakes=SPLIT + layout_slips.SPLIT,
         alternatives=right_layout.SPLIT,
     ),
     Question(
@@ -30,7 +31,7 @@ QUESTIONS = (
         minutes=5,
         reference=library.merge,
         probes=layout.MERGE,
-        mistakes=MERGE,
+        mistakes=MERGE + layout_slips.MERGE,
         alternatives=right_layout.MERGE,
     ),
     Question(
@@ -63,7 +64,7 @@ QUESTIONS = (
         minutes=15,
         reference=right_parts.cross_attention,
         probes=parts.CROSS,
-        mistakes=CROSS,
+        mistakes=CROSS + SLIPS,
         alternatives=right_parts.CROSS,
     ),
     Question(
@@ -74,7 +75,7 @@ QUESTIONS = (
         minutes=10,
         reference=library.share,
         probes=layout.SHARE,
-        mistakes=SHARE,
+        mistakes=SHARE + layout_slips.SHARE,
         alternatives=right_layout.SHARE,
     ),
 )

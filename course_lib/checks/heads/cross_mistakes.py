@@ -7,26 +7,20 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.question import Mistake
+from course_lib.heads import merge, split
 
 _in_cut = partial(Mistake, reread='04, "Cut the features"')
 _in_stack = partial(Mistake, reread='04, "A stack of heads"')
 _in_share = partial(Mistake, reread='04, "Heads that share"')
 
 
-def _split(y: Tensor, H: int) -> Tensor:
-    return y.unflatten(-1, (H, -1)).transpose(1, 2)
-
-
 def _split_straight(y: Tensor, H: int) -> Tensor:
     return y.reshape(len(y), H, y.shape[1], -1)
 
 
-def _split_strided(y: Tensor, H: int) -> Tensor:
+def split_strided(y: Tensor, H: int) -> Tensor:
+    """Deal the features out to the heads in turn."""
     return y.unflatten(-1, (-1, H)).permute(0, 3, 1, 2)
-
-
-def _merge(y: Tensor) -> Tensor:
-    return y.transpose(1, 2).flatten(2)
 
 
 def _softmax(s: Tensor) -> Tensor:
@@ -43,11 +37,11 @@ def _lower(s: Tensor) -> Tensor:
     return s.masked_fill(~keep, -torch.inf).softmax(-1)
 
 
-def _cross(
+def but_for(
     divisor: Callable[[Tensor, int, int], float] = lambda q, D, Dc: q.shape[-1] ** 0.5,
     weigh: Callable[[Tensor], Tensor] = _softmax,
-    cut: Callable[[Tensor, int], Tensor] = _split,
-    merge: Callable[[Tensor], Tensor] = _merge,
+    cut: Callable[[Tensor, int], Tensor] = split,
+    merge: Callable[[Tensor], Tensor] = merge,
     end: Callable[[Tensor, Tensor, Tensor], object] = lambda out, w_o, x: out @ w_o.T,
 ) -> Callable:
     """The right call, but for what is given."""
@@ -60,7 +54,7 @@ def _cross(
     return run
 
 
-_right = _cross()
+_right = but_for()
 
 
 def _reads(arrange: Callable) -> Callable:
@@ -73,14 +67,14 @@ def _mixed(of_k: str, of_v: str) -> Callable:
 
     def run(x, context, w_q, w_k, w_v, w_o, H):
         both = {"x": x, "context": context}
-        q, k, v = (_split(y @ w.T, H) for y, w in ((x, w_q), (both[of_k], w_k), (both[of_v], w_v)))
-        return _merge((q @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v) @ w_o.T
+        q, k, v = (split(y @ w.T, H) for y, w in ((x, w_q), (both[of_k], w_k), (both[of_v], w_v)))
+        return merge((q @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v) @ w_o.T
 
     return run
 
 
 def _with_weights(x, context, w_q, w_k, w_v, w_o, H):
-    q, k = _split(x @ w_q.T, H), _split(context @ w_k.T, H)
+    q, k = split(x @ w_q.T, H), split(context @ w_k.T, H)
     weights = (q @ k.mT * q.shape[-1] ** -0.5).softmax(-1)
     return _right(x, context, w_q, w_k, w_v, w_o, H), weights.mean(1)
 
@@ -138,43 +132,43 @@ CROSS = (
     ),
     _in_stack(
         "w_o not turned",
-        _cross(end=lambda out, w_o, x: out @ w_o),
+        but_for(end=lambda out, w_o, x: out @ w_o),
         "w_o is used as [in, out]. It is square, so nothing complains.",
         "What does nn.Linear compute with its weight [out, in]?",
     ),
     _in_stack(
         "no w_o",
-        _cross(end=lambda out, w_o, x: out),
+        but_for(end=lambda out, w_o, x: out),
         "The heads' results come back side by side: w_o isn't used.",
         "What mixes what the heads found?",
     ),
     _in_stack(
         "x added",
-        _cross(end=lambda out, w_o, x: x + out @ w_o.T),
+        but_for(end=lambda out, w_o, x: x + out @ w_o.T),
         "x is added to the output. That is the block around attention, not attention.",
         "If all values were zero, what should come out?",
     ),
     _in_cut(
         "divided by the root of D",
-        _cross(divisor=lambda q, D, Dc: D**0.5),
+        but_for(divisor=lambda q, D, Dc: D**0.5),
         "The scores are divided by the root of D, and each is a sum of fewer products.",
         "How many products does one head add up in one score?",
     ),
     _in_cut(
         "divided by the root of Dc",
-        _cross(divisor=lambda q, D, Dc: Dc**0.5),
+        but_for(divisor=lambda q, D, Dc: Dc**0.5),
         "The scores are divided by the root of the context's width, which no score has met.",
         "How many products does one head add up in one score?",
     ),
     _in_cut(
         "divided by Dh",
-        _cross(divisor=lambda q, D, Dc: q.shape[-1]),
+        but_for(divisor=lambda q, D, Dc: q.shape[-1]),
         "The scores are divided by the width of a head itself.",
         "With which power of the width does the spread of a score grow?",
     ),
     _in_cut(
         "not divided",
-        _cross(divisor=lambda q, D, Dc: 1),
+        but_for(divisor=lambda q, D, Dc: 1),
         "The scores aren't divided: the wider a head, the louder its softmax.",
         "What does attention do with the scores before the softmax?",
     ),
@@ -186,53 +180,53 @@ CROSS = (
     ),
     _in_cut(
         "a view straight to heads",
-        _cross(cut=_split_straight),
+        but_for(cut=_split_straight),
         "A view goes straight to [B, H, T, Dh]. The shape is right, and a head gets parts of other "
         "tokens.",
         "Which axis do you cut, and which do you move after that?",
     ),
     _in_cut(
         "a view straight to heads and back",
-        _cross(cut=_split_straight, merge=lambda y: y.reshape(len(y), y.shape[2], -1)),
+        but_for(cut=_split_straight, merge=lambda y: y.reshape(len(y), y.shape[2], -1)),
         "Views go straight to [B, H, T, Dh] and straight back. All shapes are right, and a head "
         "gets parts of other tokens.",
         "Which axis do you cut, and which do you move after that?",
     ),
     _in_cut(
         "every H-th feature",
-        _cross(cut=_split_strided),
+        but_for(cut=split_strided),
         "A head gets every H-th feature. The features of a head stand together.",
         "In [B, T, D], do the features of head 0 stand side by side?",
     ),
     _in_cut(
         "merged without moving",
-        _cross(merge=lambda y: y.reshape(len(y), y.shape[2], -1)),
+        but_for(merge=lambda y: y.reshape(len(y), y.shape[2], -1)),
         "The heads are merged by a view of [B, H, Tq, Dh] alone, which puts numbers of several "
         "queries in one row.",
         "Which two axes must be neighbours before they become one?",
     ),
     _in_stack(
         "softmax over the queries",
-        _cross(weigh=lambda s: s.softmax(-2)),
+        but_for(weigh=lambda s: s.softmax(-2)),
         "The softmax runs down the queries: each key shares 1 among those who read it.",
         "Along which axis do the keys of one query lie?",
     ),
     _in_stack(
         "softmax over the heads",
-        _cross(weigh=lambda s: s.softmax(1)),
+        but_for(weigh=lambda s: s.softmax(1)),
         "The softmax runs over the heads: they share 1 for each pair of query and key.",
         "Along which axis do the keys of one query lie?",
     ),
     _in_stack(
         "a bare exponential",
-        _cross(weigh=_bare),
+        but_for(weigh=_bare),
         "The softmax takes the exponential of the scores as they are: beyond 88 it is infinite in "
         "float32.",
         "What may be taken from all scores of a row without changing its weights?",
     ),
     _in_stack(
         "a causal mask",
-        _cross(weigh=_lower),
+        but_for(weigh=_lower),
         "Query i reads the keys up to i alone. Positions of x and context aren't places of one "
         "sequence.",
         "Is there a later key, if keys and queries come from two sequences?",

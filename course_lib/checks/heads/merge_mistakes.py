@@ -36,6 +36,11 @@ def _viewed(x):
     return x.transpose(1, 2).view(B, T, H * Dh)
 
 
+def _copied_too_early(x):
+    B, H, T, Dh = x.shape
+    return x.contiguous().transpose(1, 2).view(B, T, H * Dh)
+
+
 def _names_swapped(x):
     B, T, H, Dh = x.shape
     return x.transpose(1, 2).reshape(B, T, H * Dh)
@@ -95,8 +100,17 @@ MERGE = (
     _in_cut(
         "a view of the transpose",
         _viewed,
-        "A view can't join two axes that a transpose moved apart in memory.",
-        "What may copy where a view can't?",
+        "A transpose moves no number in memory. The heads of one token stay apart, unless x itself "
+        "came out of a transpose.",
+        "How far apart in memory are the first numbers of head 0 and head 1 of one token, and how "
+        "far apart in a row of D numbers?",
+    ),
+    _in_cut(
+        "a copy before the transpose",
+        _copied_too_early,
+        "The numbers are put in the order of the axes before the transpose. After it they are out "
+        "of order again.",
+        "In which order must they lie in memory when the view is taken?",
     ),
     _in_cut(
         "not joined",
@@ -177,8 +191,7 @@ MERGE = (
         "heads added",
         lambda x: x.sum(1),
         "You add the heads up: [B, T, Dh], and none of them can be told from the others.",
-        "Whose numbers are added in a stack of heads: the heads' own, or those after the output "
-        "matrix?",
+        "Which numbers of a token's row come from head 1 alone?",
     ),
     _in_stack(
         "heads averaged",
@@ -215,7 +228,7 @@ MERGE = (
         "filled in float32",
         _filled_in_float32,
         "The numbers are right, but they come back in float32, whatever x is.",
-        "Which step chooses a dtype of its own, as torch.zeros does if nobody tells it?",
+        "Which step chooses a dtype of its own, as torch.zeros or .float() do?",
     ),
     _in_cut(
         "rebuilt from numbers",

@@ -51,8 +51,8 @@ def _held(matrix: Tensor, D: int) -> str:
         return f"{list(m.shape)} numbers of {name}, not whole rows or columns"
     rows, columns = row[:, 0].tolist(), column[0].tolist()
     places = [
-        f"{what} {_listed(where)}"
-        for what, where in (("rows", rows), ("columns", columns))
+        f"{what}{'s' * (len(where) > 1)} {_listed(where)}"
+        for what, where in (("row", rows), ("column", columns))
         if where != list(range(D))
     ]
     text = f"{' and '.join(places)} of {name}" if places else f"all of {name}"
@@ -115,7 +115,7 @@ def _summed(fn: Callable, *inputs: object) -> dict[str, object]:
             return {"form": found}
         try:
             out = _one_head(x, *parts)
-        except RuntimeError:
+        except (RuntimeError, ZeroDivisionError):  # no features: no divisor either
             shapes = ", ".join(str(list(part.shape)) for part in parts)
             return {"form": f"the matrices of head {head} are {shapes}, and no head runs with them"}
         if out.shape != x.shape:
@@ -189,7 +189,7 @@ CROSS = (
         "Tq = Tk, Dc = D, and 4 sequences, 4 heads, 4 positions: nothing changes places",
         _asked((4, 4), (8, 8), 4, B=4),
     ),
-    Probe("scores beyond 100: no number is NaN", _loud),
+    Probe("scores beyond 100: the same numbers, and no NaN", _loud),
     Probe(
         "gradients in x, context and all weights against float64",
         _asked((4, 6), (6, 9), 2),

@@ -242,7 +242,7 @@ SHARE = (
         "filled in float32",
         _filled_in_float32,
         "The numbers are right, but they come back in float32, whatever x is.",
-        "Which step chooses a dtype of its own, as torch.zeros does if nobody tells it?",
+        "Which step chooses a dtype of its own, as torch.zeros or .float() do?",
     ),
     _in_share(
         "rebuilt from numbers",

@@ -158,7 +158,7 @@ TAKE = (
     _in_cut(
         "counted from 1",
         _with(lambda H, head, D: slice((head - 1) * (D // H), head * (D // H))),
-        "Heads are counted from 1, so each number means the head before it.",
+        "Heads are counted from 1: head 1 gets what belongs to head 0, and head 0 gets nothing.",
         "Which features has head 0?",
     ),
     _in_cut(
@@ -166,6 +166,12 @@ TAKE = (
         _with(lambda H, head, D: _own(H, H - 1 - head, D)),
         "Heads are counted from the last one back.",
         "Which features has head 0?",
+    ),
+    _in_cut(
+        "slices one feature apart",
+        _with(lambda H, head, D: slice(head, head + D // H)),
+        "The slice of a head begins at feature `head`, so that neighbours overlap.",
+        "If head 0 has the first Dh features, which is the first of head 1?",
     ),
     _in_cut(
         "one feature short",
@@ -221,6 +227,18 @@ TAKE = (
         _finished(lambda q, k, v, o, H: (k, q, v, o)),
         "The four are right, but w_k comes first and w_q second.",
         "In which order were they given?",
+    ),
+    _in_stack(
+        "values for keys",
+        _finished(lambda q, k, v, o, H: (q, v, k, o)),
+        "The four are right, but w_v comes second and w_k third.",
+        "In which order were they given?",
+    ),
+    _in_stack(
+        "queries twice",
+        _finished(lambda q, k, v, o, H: (q, q, v, o)),
+        "The rows of w_q come twice, in the place of w_k as well.",
+        "Which of the four did you not use?",
     ),
     _in_stack(
         "no w_o",
