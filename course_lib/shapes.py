@@ -223,20 +223,18 @@ def shaped(fn: Callable) -> Callable:
     a wrong axis raises ShapeError, a wrong type or dtype TypeError.
     """
     signature = inspect.signature(fn)
-    wanted = {
-        name: annotation
-        for name, parameter in signature.parameters.items()
-        for annotation in (parameter.annotation, *typing.get_args(parameter.annotation))
-        if isinstance(annotation, type) and issubclass(annotation, AbstractArray)
-    }
+    wanted, instead = {}, {}  # the tensor that a parameter takes, and what it takes instead
+    for name, parameter in signature.parameters.items():
+        kinds = typing.get_args(parameter.annotation) or (parameter.annotation,)
+        arrays = [k for k in kinds if isinstance(k, type) and issubclass(k, AbstractArray)]
+        wanted |= {name: arrays[0]} if arrays else {}
+        instead[name] = tuple(typing.get_origin(k) or k for k in kinds if k not in arrays)
 
     @functools.wraps(fn)
     def checked(*args, **kwargs):
         bound: dict[str, tuple[int, str]] = {}
         for name, value in signature.bind(*args, **kwargs).arguments.items():
-            if name in wanted and not (
-                value is None and signature.parameters[name].default is None
-            ):
+            if name in wanted and not isinstance(value, instead[name]):
                 _expect(name, value, wanted[name])
                 bind(bound, name, wanted[name].dim_str, tuple(value.shape))
         return fn(*args, **kwargs)

@@ -43,7 +43,7 @@ CLAIMS = {
 # A module imports from lower floors only. Those beside may use any floor; no floor uses them.
 FLOORS = {
     "shapes": 0,
-    **dict.fromkeys(("attention", "masks", "positions", "simulator"), 1),
+    **dict.fromkeys(("attention", "masks", "positions", "simulator", "tiles"), 1),
     **dict.fromkeys(("leaks", "tiling", "kernel"), 2),
     **dict.fromkeys(("heads", "decoding"), 3),
     **dict.fromkeys(("block", "cheaper"), 4),
