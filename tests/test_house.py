@@ -45,7 +45,7 @@ FLOORS = {
     "shapes": 0,
     **dict.fromkeys(("attention", "masks", "positions", "simulator", "tiles"), 1),
     **dict.fromkeys(("leaks", "tiling", "kernel"), 2),
-    **dict.fromkeys(("heads", "decoding"), 3),
+    **dict.fromkeys(("heads", "decoding", "traffic"), 3),
     **dict.fromkeys(("block", "cheaper"), 4),
     "transformer": 5,
 }
