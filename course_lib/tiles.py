@@ -32,6 +32,7 @@ class Tiles:
         return like.new_empty(min(self.block_q, self.Tq), min(self.block_k, self.Tk))
 
     def queries(self) -> Iterator[slice]:
+        """The tiles of queries."""
         return _cut(self.Tq, self.block_q)
 
     def keys(self, rows: slice, b: int, h: int) -> Iterator[tuple[slice, Tensor | None]]:

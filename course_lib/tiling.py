@@ -117,18 +117,18 @@ def tiled_with_lse(
     for name, block in (("block_q", block_q), ("block_k", block_k)):
         if block < 1:
             raise ValueError(f"{name}: expected at least 1, got {block}")
-    return _Tiled.apply(q, k, v, keep, block_q, block_k)
+    return _Tiled.apply(q, k, v, Tiles(keep, q.shape[2], k.shape[2], block_q, block_k))
 
 
 class _Tiled(torch.autograd.Function):
     """The forward keeps the output and the lse; the backward makes each tile of weights again."""
 
     @staticmethod
-    def forward(ctx, q, k, v, keep, block_q, block_k):
+    def forward(ctx, q, k, v, tiles):
         wide = torch.promote_types(q.dtype, torch.float32)
         out = q.new_empty(*q.shape[:3], v.shape[3])
         lse = q.new_empty(q.shape[:3], dtype=wide)
-        ctx.tiles = tiles = Tiles(keep, q.shape[2], k.shape[2], block_q, block_k)
+        ctx.tiles = tiles
         for b, h in itertools.product(*map(range, q.shape[:2])):
             kv = h * k.shape[1] // q.shape[1]
             one = (x.to(wide) for x in (q[b, h], k[b, kv], v[b, kv]))
@@ -151,7 +151,7 @@ class _Tiled(torch.autograd.Function):
             grads = _read_again(one, lse[b, h, :, None], delta, ctx.tiles, (b, h))
             for total, grad in zip((dq[b, h], dk[b, kv], dv[b, kv]), grads, strict=True):
                 total.add_(grad)
-        return dq, dk.to(k.dtype), dv.to(v.dtype), None, None, None
+        return dq, dk.to(k.dtype), dv.to(v.dtype), None
 
 
 def _read(

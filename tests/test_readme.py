@@ -1,5 +1,6 @@
 """The README's example is what a reader gets."""
 
+import json
 import re
 from pathlib import Path
 
@@ -17,3 +18,14 @@ def test_the_verdict_shown_is_the_verdict_given():
     (shown,) = re.findall(r"```\n(check\(scores\).*?)\n```", text, re.DOTALL)
     assert shown == verdict
     assert verdict.count("  ok ") == 2 and "Reread" in verdict
+
+
+def test_the_times_and_sizes_are_those_of_the_stored_run():
+    text = README.read_text(encoding="utf-8")
+    stored = json.loads((README.parent / "notebooks" / "measured" / "tiling.json").read_text())
+    for row in stored["rows"]:
+        if row["T"] == 4096 and not row["causal"] and not row["backward"]:
+            size = row["extra_bytes"]
+            said = f"{size / 2**30:.1f} GiB" if size > 2**30 else f"{size / 2**20:.0f} MiB"
+            way = {"tiled": "`tiled_attention`"}.get(row["way"], row["way"])
+            assert re.search(rf"\| {way}.* \| {row['times_flash']:.2f} \| {said} \|", text), way
