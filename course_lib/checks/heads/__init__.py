@@ -1,9 +1,17 @@
 """The questions of chapter 04: heads cut and joined, taken apart, tested, and shared."""
 
 from course_lib import heads as library
-from course_lib.checks.heads import layout, layout_slips, parts, right_layout, right_parts, stacks
+from course_lib.checks.heads import (
+    cross_slips,
+    layout,
+    layout_slips,
+    parts,
+    right_layout,
+    right_parts,
+    stack_slips,
+    stacks,
+)
 from course_lib.checks.heads.cross_mistakes import CROSS
-from course_lib.checks.heads.cross_slips import SLIPS
 from course_lib.checks.heads.merge_mistakes import MERGE
 from course_lib.checks.heads.share_mistakes import SHARE
 from course_lib.checks.heads.split_mistakes import SPLIT
@@ -53,7 +61,7 @@ QUESTIONS = (
         minutes=10,
         reference=right_parts.equals_stack,
         probes=stacks.STACK,
-        mistakes=STACK,
+        mistakes=STACK + stack_slips.STACK,
         alternatives=right_parts.STACK,
     ),
     Question(
@@ -64,7 +72,7 @@ QUESTIONS = (
         minutes=15,
         reference=right_parts.cross_attention,
         probes=parts.CROSS,
-        mistakes=CROSS + SLIPS,
+        mistakes=CROSS + cross_slips.CROSS,
         alternatives=right_parts.CROSS,
     ),
     Question(

@@ -49,7 +49,7 @@ def _not_moved(y: Tensor, H: int) -> Tensor:
     return y.unflatten(-1, (H, -1))
 
 
-SLIPS = (
+CROSS = (
     _in_stack(
         "no weight turned",
         _of(_unturned, _turned_keys, lambda out, w_o: out @ w_o),

@@ -11,7 +11,8 @@ from course_lib.checks.question import Mistake
 _in_stack = partial(Mistake, reread='04, "A stack of heads"')
 
 
-def _total(heads: list, x: Tensor) -> Tensor:
+def total(heads: list, x: Tensor) -> Tensor:
+    """The sum of the heads' outputs."""
     return torch.stack([head(x) for head in heads]).sum(0)
 
 
@@ -20,28 +21,29 @@ def _close(a: Tensor, b: Tensor) -> Tensor:
     return (a - b).abs() <= 1e-4 * b.abs().max()
 
 
-def _same(a: Tensor, b: Tensor) -> bool:
+def same(a: Tensor, b: Tensor) -> bool:
+    """The right comparison."""
     return a.shape == b.shape and bool(_close(a, b).all())
 
 
 def _comparing(same: Callable[[Tensor, Tensor], object]) -> Callable:
     """The right two outputs, compared like this."""
-    return lambda whole, heads, x: same(whole(x), _total(heads, x))
+    return lambda whole, heads, x: same(whole(x), total(heads, x))
 
 
-def _shaped(same: Callable[[Tensor, Tensor], object]) -> Callable:
+def shapes_first(same: Callable[[Tensor, Tensor], object]) -> Callable:
     """The same behind a comparison of the shapes."""
     return _comparing(lambda a, b: a.shape == b.shape and same(a, b))
 
 
-def _joining(join: Callable[[list, Tensor], Tensor]) -> Callable:
+def joining(join: Callable[[list, Tensor], Tensor]) -> Callable:
     """The right comparison with something else than the sum of all heads."""
-    return lambda whole, heads, x: _same(whole(x), join(heads, x))
+    return lambda whole, heads, x: same(whole(x), join(heads, x))
 
 
 def _part(take: Callable[[Tensor], Tensor]) -> Callable:
     """The right comparison of a part of the outputs."""
-    return _comparing(lambda a, b: a.shape == b.shape and _same(take(a), take(b)))
+    return _comparing(lambda a, b: a.shape == b.shape and same(take(a), take(b)))
 
 
 def _side_by_side(whole, heads, x):
@@ -50,15 +52,15 @@ def _side_by_side(whole, heads, x):
 
 def _each_alone(whole, heads, x):
     out = whole(x)
-    return all(_same(out, head(x)) for head in heads)
+    return all(same(out, head(x)) for head in heads)
 
 
 def _prints(whole, heads, x):
-    print("equal" if _same(whole(x), _total(heads, x)) else "not equal")
+    print("equal" if same(whole(x), total(heads, x)) else "not equal")
 
 
 def _asserts(whole, heads, x):
-    torch.testing.assert_close(whole(x), _total(heads, x), rtol=1e-3, atol=1e-5)
+    torch.testing.assert_close(whole(x), total(heads, x), rtol=1e-3, atol=1e-5)
     return True
 
 
@@ -84,9 +86,9 @@ STACK = (
     _in_stack(
         "to the last bit",
         _comparing(torch.equal),
-        "It says False of what differs by rounding alone. Two orders of the same sum are seldom "
-        "equal to the last bit.",
-        "How large may a difference be that comes from rounding?",
+        "It says False of what differs by rounding alone: it asks for the last bit, or measures "
+        "each difference by the number at its own place, which is almost 0 where heads cancel.",
+        "Beside which number is rounding small: the one at its place, or the largest?",
     ),
     _in_stack(
         "to the last bit, of any shape",
@@ -110,52 +112,53 @@ STACK = (
     ),
     _in_stack(
         "one tolerance for all sizes",
-        _shaped(lambda a, b: torch.allclose(a, b, atol=1e-5)),
+        shapes_first(lambda a, b: torch.allclose(a, b, atol=1e-5)),
         "It allows rounding where outputs are near 1 and refuses it where they are near 1e4: there "
         "a float32 itself has steps of a thousandth.",
         "What should the size of a tolerance follow?",
     ),
     _in_stack(
         "a loose tolerance",
-        _shaped(lambda a, b: bool(((a - b).abs() < 1e-2).all())),
+        shapes_first(lambda a, b: bool(((a - b).abs() < 0.1).all())),
         "It allows so much that, among outputs near 1e-4, a missing head isn't seen.",
         "How large is your tolerance beside these outputs?",
     ),
     _in_stack(
         "any shape",
         _comparing(lambda a, b: bool(_close(a, b).all())),
-        "The numbers are compared well. Shapes aren't, and one sequence broadcasts against three.",
+        "Shapes aren't compared, and one sequence broadcasts against three.",
         "How could two tensors of different shapes go through your comparison?",
     ),
     _in_stack(
         "the means",
-        _shaped(lambda a, b: _same(a.mean(), b.mean())),
-        "It compares one mean with another, and numbers in another order have the same mean.",
-        "Which wrong outputs have the same mean as the right ones?",
+        shapes_first(lambda a, b: same(a.mean(), b.mean())),
+        "It compares one number of each output, such as a mean or a sum, and numbers in another "
+        "order have the same.",
+        "Which wrong outputs have the same mean and the same sum as the right ones?",
     ),
     _in_stack(
         "the sizes",
-        _shaped(lambda a, b: _same(a.norm(), b.norm())),
+        shapes_first(lambda a, b: same(a.norm(), b.norm())),
         "It compares the norm of one output with the norm of the other: how long they are, not "
         "where they point.",
         "Which wrong outputs have the same norm as the right ones?",
     ),
     _in_stack(
         "without the sign",
-        _shaped(lambda a, b: _same(a.abs(), b.abs())),
+        shapes_first(lambda a, b: same(a.abs(), b.abs())),
         "It compares numbers without their signs.",
         "How far is -1 from 1?",
     ),
     _in_stack(
         "one side",
-        _shaped(lambda a, b: bool(((a - b) <= 1e-4 * b.abs().max()).all())),
+        shapes_first(lambda a, b: bool(((a - b) <= 1e-4 * b.abs().max()).all())),
         "It sees outputs that are too high, and none that are too low: a negative difference is "
         "below every tolerance.",
         "Is a difference of -5 small?",
     ),
     _in_stack(
         "any for all",
-        _shaped(lambda a, b: bool(_close(a, b).any())),
+        shapes_first(lambda a, b: bool(_close(a, b).any())),
         "One number that agrees is enough for it.",
         "How many of the numbers must agree?",
     ),
@@ -173,15 +176,15 @@ STACK = (
     ),
     _in_stack(
         "NaN let through",
-        _shaped(lambda a, b: not bool(((a - b).abs() > 1e-4 * b.abs().max()).any())),
+        shapes_first(lambda a, b: not bool(((a - b).abs() > 1e-4 * b.abs().max()).any())),
         "It looks for a number that is too far off. NaN is never greater than anything, so it "
         "passes.",
         "What does `NaN > 1` say, and what does `NaN <= 1` say?",
     ),
     _in_stack(
         "the heads' mean",
-        _joining(lambda heads, x: _total(heads, x) / len(heads)),
-        "It compares the layer with the mean of the heads.",
+        joining(lambda heads, x: total(heads, x) / len(heads)),
+        "It compares the layer with something else than the sum of all heads, such as their mean.",
         "What does a layer do with what its heads found?",
     ),
     _in_stack(
@@ -193,24 +196,24 @@ STACK = (
     _in_stack(
         "each head alone",
         _each_alone,
-        "It compares the layer with each head alone, so only a layer of one head can pass.",
+        "Only a layer of one head can pass: the heads' outputs aren't added.",
         "What do the heads' outputs give together?",
     ),
     _in_stack(
         "the first head alone",
-        _joining(lambda heads, x: heads[0](x)),
+        joining(lambda heads, x: heads[0](x)),
         "It compares the layer with its first head, and no other head is run.",
         "Where does your code use the other heads?",
     ),
     _in_stack(
         "the first two heads",
-        _joining(lambda heads, x: _total(heads[:2], x)),
+        joining(lambda heads, x: total(heads[:2], x)),
         "It runs the first two heads and no others.",
         "How many heads are in the list?",
     ),
     _in_stack(
         "the first head skipped",
-        _joining(lambda heads, x: sum((head(x) for head in heads[1:]), torch.zeros_like(x))),
+        joining(lambda heads, x: sum((head(x) for head in heads[1:]), torch.zeros_like(x))),
         "The sum begins with the second head.",
         "At which number does a list begin?",
     ),
@@ -228,14 +231,14 @@ STACK = (
     ),
     _in_stack(
         "the answer the wrong way round",
-        lambda whole, heads, x: not _same(whole(x), _total(heads, x)),
+        lambda whole, heads, x: not same(whole(x), total(heads, x)),
         "It says True where the outputs differ and False where they agree.",
         "What does True mean here?",
     ),
     _in_stack(
-        "prints",
+        "nothing comes back",
         _prints,
-        "The answer is printed, and None comes back.",
+        "None comes back: what is printed, or only computed, is lost to whoever called.",
         "How does whoever calls your test learn what it found?",
     ),
     _in_stack(

@@ -119,10 +119,10 @@ def _wrong_heads(whole: Layer, heads: list[Layer]) -> list[Pair]:
 
 
 def _one_place(whole: Layer, heads: list[Layer]) -> list[Pair]:
-    def add(*at: object) -> Layer:
+    def add(*at: object, share: float = 1.0) -> Layer:
         def other(y: Tensor) -> Tensor:
             y = y.clone()
-            y[at] += y.abs().max()
+            y[at] += share * y.abs().max()
             return y
 
         return _changed(whole, other)
@@ -135,6 +135,7 @@ def _one_place(whole: Layer, heads: list[Layer]) -> list[Pair]:
         ("the first sequence alone was wrong", add(0), heads),
         ("the last sequence alone was wrong", add(-1), heads),
         ("one number alone was wrong", add(1, 2, 3), heads),
+        ("one number was off by a fifteenth of the largest", add(1, 2, 3, share=1 / 15), heads),
     ]
 
 
@@ -150,14 +151,16 @@ def _lookalikes(whole: Layer, heads: list[Layer]) -> list[Pair]:
 
 
 def _no_numbers(whole: Layer, heads: list[Layer]) -> list[Pair]:
-    def spoil(y: Tensor) -> Tensor:
-        y = y.clone()
-        y[..., -1, 0] = torch.nan
-        return y
+    def put(number: float) -> Callable[[Tensor], Tensor]:
+        at = torch.zeros(4, 6, dtype=torch.bool)
+        at[-1, 0] = True
+        return lambda y: y.masked_fill(at, number)
 
+    without = [_changed(head, put(0)) for head in heads]
     return [
         (ADD_UP, whole, heads),
-        ("the layer gave a NaN", _changed(whole, spoil), heads),
+        ("the layer gave a NaN", _changed(whole, put(torch.nan)), heads),
+        ("the layer gave a NaN for a 0", _changed(_total(without), put(torch.nan)), without),
         ("the layer gave one of three equal sequences", _changed(whole, lambda y: y[:1]), heads),
     ]
 
@@ -189,7 +192,8 @@ def _wrongly(got: dict, want: dict, whole: Layer, heads: list[Layer], x: Tensor)
     wrong = [what for what in want if got[what] != want[what]]
     said = got[wrong[0]]
     where = [what for what in wrong if got[what] == said]
-    text = f"it said {said} where {' and where '.join(where[:3])}"
+    more = f", and {len(where) - 3} more" if len(where) > 3 else ""
+    text = f"it said {said} where {' and where '.join(where[:3])}{more}"
     apart = (whole(x) - _total(heads)(x)).abs().max().item()
     if wrong[0] == ADD_UP and apart:
         most = whole(x).abs().max().item()
@@ -202,27 +206,27 @@ def _probe(holds: str, inputs: Callable, pairs: Callable) -> Probe:
 
 
 STACK = (
-    _probe("outputs near 1: True up to rounding, False without a head", _attending(1), _as_drawn),
+    _probe("outputs near 1: a right pair told from one without a head", _attending(1), _as_drawn),
     _probe("outputs near 1e4: the same", _attending(1e4), _as_drawn),
     _probe("outputs near 1e-4: the same", _attending(1e-4), _as_drawn),
-    _probe("one head, two, and seven", _whole_numbers(7), _few_and_many),
+    _probe("the same for one head, two, and seven", _whole_numbers(7), _few_and_many),
     _probe(
-        "a head too few, one twice, a mean, a bias in every head, other features: False",
+        "told apart: a head too few, one twice, a mean, a bias added by every head, other features",
         _whole_numbers(3),
         _wrong_heads,
     ),
     _probe(
-        "wrong at one position, in one sequence, in one number: False",
+        "told apart: wrong at one position, in one sequence, in one number",
         _whole_numbers(4),
         _one_place,
     ),
     _probe(
-        "the right numbers elsewhere, with the other sign, all too low or too high: False",
+        "told apart: the right numbers elsewhere, with the other sign, too low or too high",
         _whole_numbers(5),
         _lookalikes,
     ),
     _probe(
-        "NaN, or one sequence for three: False",
+        "told apart: NaN, and one sequence for three",
         _whole_numbers(3, alike=True),
         _no_numbers,
     ),
