@@ -8,7 +8,6 @@ from course_lib.checks.heads import (
     parts,
     right_layout,
     right_parts,
-    stack_slips,
     stacks,
 )
 from course_lib.checks.heads.cross_mistakes import CROSS
@@ -61,7 +60,7 @@ QUESTIONS = (
         minutes=10,
         reference=right_parts.equals_stack,
         probes=stacks.STACK,
-        mistakes=STACK + stack_slips.STACK,
+        mistakes=STACK,
         alternatives=right_parts.STACK,
     ),
     Question(

@@ -10,6 +10,7 @@ from course_lib.checks.question import Probe
 Layer = Callable[[Tensor], Tensor]
 Pair = tuple[str, Layer, list[Layer]]  # what is true of it, the whole, its heads
 ADD_UP = "the heads add up"
+RAISED = "your test raises this, instead of saying True or False"
 
 
 def _total(heads: list[Layer]) -> Layer:
@@ -37,7 +38,7 @@ def _linear(into: Tensor, back: Tensor) -> Layer:
     return lambda x: x @ into.T.to(x) @ back.to(x)
 
 
-def _attending(size: float) -> Callable:
+def _attending(size: float, B: int = 2, T: int = 6) -> Callable:
     """Draw a layer of three heads and the heads one by one, with outputs of about this size.
 
     In output feature 0 the first two heads hold large numbers that cancel, so rounding is large
@@ -55,7 +56,7 @@ def _attending(size: float) -> Callable:
         heads = [_head(w[:, h * Dh : h * Dh + Dh], w[3][:, h * Dh : h * Dh + Dh]) for h in range(H)]
         first, second, third = heads
         moved = [lambda x: first(x) + bias.to(x), lambda x: second(x) - bias.to(x), third]
-        return _layer(w, H), moved, torch.randn(2, 6, D, generator=g) * 1.5
+        return _layer(w, H), moved, torch.randn(B, T, D, generator=g) * 1.5
 
     return draw
 
@@ -81,9 +82,40 @@ def _changed(layer: Layer, change: Callable[[Tensor], Tensor]) -> Layer:
     return lambda x: change(layer(x))
 
 
-def _as_drawn(whole: Layer, heads: list[Layer]) -> list[Pair]:
-    """The pair itself, which is right, and the same with a head taken off the list."""
-    return [(ADD_UP, whole, heads), ("the last head was left out", whole, heads[:-1])]
+def _drawn(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    """The pair itself, which is right, one without rounding, and one that lacks a head."""
+    return [
+        (ADD_UP, whole, heads),
+        ("the second of two heads gives zeros", whole, [whole, _changed(whole, torch.zeros_like)]),
+        ("the last head was left out", whole, heads[:-1]),
+    ]
+
+
+def _one_of_many(whole: Layer, heads: list[Layer]) -> list[Pair]:
+    """Also a sum far from 0, and one number wrong of many, where the sum is almost 0."""
+    lifted = _changed(whole, _lifted), [_changed(heads[0], _lifted), *heads[1:]]
+    wrong = "one number of 1,536 was wrong, by {} of the largest output"
+    return [
+        *_drawn(whole, heads),
+        ("they add up far from 0", *lifted),
+        (wrong.format("a quarter"), _off(whole, 0.25, 1, 2, 0), heads),
+        (wrong.format("0.06"), _off(whole, 0.06, 1, 2, 0), heads),
+    ]
+
+
+def _off(whole: Layer, part: float, *at: object) -> Layer:
+    """The layer with these numbers too high, by a part of the largest."""
+
+    def off(y: Tensor) -> Tensor:
+        y = y.clone()
+        y[at] += part * y.abs().max()
+        return y
+
+    return _changed(whole, off)
+
+
+def _lifted(y: Tensor) -> Tensor:
+    return y + 20
 
 
 def _few_and_many(whole: Layer, heads: list[Layer]) -> list[Pair]:
@@ -100,42 +132,28 @@ def _few_and_many(whole: Layer, heads: list[Layer]) -> list[Pair]:
 
 
 def _wrong_heads(whole: Layer, heads: list[Layer]) -> list[Pair]:
-    count = len(heads)
-    biased = [_changed(head, lambda y: y + 99) for head in heads]
-
-    def turned(x: Tensor) -> Tensor:
-        return heads[1](x.roll(1, -1))
-
+    biased, *each = (_changed(layer, _lifted) for layer in (whole, *heads))
+    rolled = [heads[0], lambda x: heads[1](x.roll(1, -1)), *heads[2:]]
     return [
         (ADD_UP, whole, heads),
-        ("the first head alone holds the bias", _changed(whole, lambda y: y + 99),
-         [biased[0], *heads[1:]]),
+        ("the layer and its first head add a constant (a bias)", biased, [each[0], *heads[1:]]),
         ("the first head was left out", whole, heads[1:]),
         ("a head counted twice", whole, [*heads, heads[-1]]),
-        ("the layer was the heads' mean", _changed(whole, lambda y: y / count), heads),
-        ("every head held the output bias", _changed(whole, lambda y: y + 99), biased),
-        ("a head had read other features", whole, [heads[0], turned, *heads[2:]]),
-    ]  # fmt: skip
+        ("the layer was the heads' mean", _changed(whole, lambda y: y / len(heads)), heads),
+        ("the layer and each of its heads add a constant (a bias)", biased, each),
+        ("a head read other features of x than the layer", whole, rolled),
+    ]
 
 
 def _one_place(whole: Layer, heads: list[Layer]) -> list[Pair]:
-    def add(*at: object, share: float = 1.0) -> Layer:
-        def other(y: Tensor) -> Tensor:
-            y = y.clone()
-            y[at] += share * y.abs().max()
-            return y
-
-        return _changed(whole, other)
-
     every = slice(None)
     return [
         (ADD_UP, whole, heads),
-        ("the first position alone was wrong", add(every, 0), heads),
-        ("the last position alone was wrong", add(every, -1), heads),
-        ("the first sequence alone was wrong", add(0), heads),
-        ("the last sequence alone was wrong", add(-1), heads),
-        ("one number alone was wrong", add(1, 2, 3), heads),
-        ("one number was off by a fifteenth of the largest", add(1, 2, 3, share=1 / 15), heads),
+        ("the first position alone was wrong", _off(whole, 1, every, 0), heads),
+        ("the last position alone was wrong", _off(whole, 1, every, -1), heads),
+        ("the first sequence alone was wrong", _off(whole, 1, 0), heads),
+        ("the last sequence alone was wrong", _off(whole, 1, -1), heads),
+        ("one number alone was wrong", _off(whole, 1, 1, 2, 3), heads),
     ]
 
 
@@ -151,25 +169,27 @@ def _lookalikes(whole: Layer, heads: list[Layer]) -> list[Pair]:
 
 
 def _no_numbers(whole: Layer, heads: list[Layer]) -> list[Pair]:
-    def put(number: float) -> Callable[[Tensor], Tensor]:
-        at = torch.zeros(4, 6, dtype=torch.bool)
-        at[-1, 0] = True
-        return lambda y: y.masked_fill(at, number)
-
-    without = [_changed(head, put(0)) for head in heads]
+    empty = [_changed(head, lambda y: y * (torch.arange(y.shape[-1]) > 0)) for head in heads]
     return [
         (ADD_UP, whole, heads),
-        ("the layer gave a NaN", _changed(whole, put(torch.nan)), heads),
-        ("the layer gave a NaN for a 0", _changed(_total(without), put(torch.nan)), without),
+        ("the layer gave a NaN", _off(whole, torch.nan, ..., -1, 0), heads),
+        (
+            "the layer gave a NaN where the sum is 0",
+            _off(_total(empty), torch.nan, ..., -1, 0),
+            empty,
+        ),
         ("the layer gave one of three equal sequences", _changed(whole, lambda y: y[:1]), heads),
     ]
 
 
 def _said(pairs: Callable[[Layer, list[Layer]], list[Pair]]) -> Callable:
-    """Observe what a test says of each pair."""
+    """Observe what a test says of each pair; one that raises for False says it in one way."""
 
     def observe(fn: Callable, whole: Layer, heads: list[Layer], x: Tensor) -> dict[str, str]:
-        return {what: _reply(fn(one, parts, x)) for what, one, parts in pairs(whole, heads)}
+        try:
+            return {what: _reply(fn(one, parts, x)) for what, one, parts in pairs(whole, heads)}
+        except AssertionError:
+            raise AssertionError(RAISED) from None
 
     return observe
 
@@ -189,16 +209,16 @@ def _wrongly(got: dict, want: dict, whole: Layer, heads: list[Layer], x: Tensor)
     other = next((reply for reply in got.values() if reply not in ("True", "False")), None)
     if other is not None:
         return f"it returned {other}; expected True or False"
-    wrong = [what for what in want if got[what] != want[what]]
-    said = got[wrong[0]]
-    where = [what for what in wrong if got[what] == said]
-    more = f", and {len(where) - 3} more" if len(where) > 3 else ""
-    text = f"it said {said} where {' and where '.join(where[:3])}{more}"
     apart = (whole(x) - _total(heads)(x)).abs().max().item()
-    if wrong[0] == ADD_UP and apart:
-        most = whole(x).abs().max().item()
-        text += f": the largest difference was {apart:.2g}, the largest output {most:.2g}"
-    return text
+    most = whole(x).abs().max().item()
+    beside = f" (largest difference {apart:.2g}, largest output {most:.2g})" if apart else ""
+    facts = []
+    for said in ("False", "True"):
+        wrong = [what for what in want if got[what] == said != want[what]]
+        shown = "; where ".join(what + beside * (what == ADD_UP) for what in wrong[:3])
+        more = f"; and in {len(wrong) - 3} more" * (len(wrong) > 3)
+        facts += [f"{said} where {shown}{more}"] * bool(wrong)
+    return f"it said {'; and '.join(facts)}"
 
 
 def _probe(holds: str, inputs: Callable, pairs: Callable) -> Probe:
@@ -206,27 +226,33 @@ def _probe(holds: str, inputs: Callable, pairs: Callable) -> Probe:
 
 
 STACK = (
-    _probe("outputs near 1: a right pair told from one without a head", _attending(1), _as_drawn),
-    _probe("outputs near 1e4: the same", _attending(1e4), _as_drawn),
-    _probe("outputs near 1e-4: the same", _attending(1e-4), _as_drawn),
-    _probe("the same for one head, two, and seven", _whole_numbers(7), _few_and_many),
     _probe(
-        "told apart: a head too few, one twice, a mean, a bias added by every head, other features",
+        "outputs near 1: rounding passes; a missing head, or one wrong number of 1,536, doesn't",
+        _attending(1, 4, 32),
+        _one_of_many,
+    ),
+    _probe("outputs near 2e4: rounding passes, a missing head doesn't", _attending(2e4), _drawn),
+    _probe("outputs near 1e-4: rounding passes, a missing head doesn't", _attending(1e-4), _drawn),
+    _probe(
+        "one head, two, seven: a right sum told from a wrong one", _whole_numbers(7), _few_and_many
+    ),
+    _probe(
+        "a head too few, one twice, a mean, a bias in every head: told from a right sum",
         _whole_numbers(3),
         _wrong_heads,
     ),
     _probe(
-        "told apart: wrong at one position, in one sequence, in one number",
+        "wrong at one position, in one sequence, in one number: told from a right sum",
         _whole_numbers(4),
         _one_place,
     ),
     _probe(
-        "told apart: the right numbers elsewhere, with the other sign, too low or too high",
+        "numbers in another place, of the other sign, too low, too high: told from a right sum",
         _whole_numbers(5),
         _lookalikes,
     ),
     _probe(
-        "told apart: NaN, and one sequence for three",
+        "NaN, or one sequence for three: told from a right sum",
         _whole_numbers(3, alike=True),
         _no_numbers,
     ),
