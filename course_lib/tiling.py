@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from course_lib.attention import NOTHING
+from course_lib.attention import NOTHING, expect_one_kind
 from course_lib.shapes import shaped
 from course_lib.tiles import Rule, Tiles
 
@@ -108,12 +108,7 @@ def tiled_with_lse(
     H, Hkv = q.shape[1], k.shape[1]
     if Hkv == 0 or H % Hkv:
         raise ValueError(f"k: expected heads that divide the {H} of q, got {Hkv}")
-    for name, tensor in (("k", k), ("v", v)):
-        if tensor.dtype != q.dtype or tensor.device != q.device:
-            raise TypeError(
-                f"{name}: expected q's {q.dtype} on {q.device}, "
-                f"got {tensor.dtype} on {tensor.device}"
-            )
+    expect_one_kind(q, k=k, v=v)
     for name, block in (("block_q", block_q), ("block_k", block_k)):
         if block < 1:
             raise ValueError(f"{name}: expected at least 1, got {block}")
@@ -144,10 +139,9 @@ class _Tiled(torch.autograd.Function):
         dk, dv = (torch.zeros_like(x, dtype=lse.dtype) for x in (k, v))
         for b, h in itertools.product(*map(range, q.shape[:2])):
             kv = h * k.shape[1] // q.shape[1]
-            parts = (q[b, h], k[b, kv], v[b, kv], out[b, h], d_out[b, h])
-            one = [x.to(lse.dtype) for x in parts]
+            one = [x.to(lse.dtype) for x in (q[b, h], k[b, kv], v[b, kv], d_out[b, h])]
             # Both gradients of the softmax in one number a row: Dao et al. 2022, equation 4.
-            delta = (one.pop(3) * one[3]).sum(-1, keepdim=True) - d_lse[b, h, :, None]
+            delta = (one[-1] * out[b, h]).sum(-1, keepdim=True) - d_lse[b, h, :, None]
             grads = _read_again(one, lse[b, h, :, None], delta, ctx.tiles, (b, h))
             for total, grad in zip((dq[b, h], dk[b, kv], dv[b, kv]), grads, strict=True):
                 total.add_(grad)

@@ -35,9 +35,7 @@ def opening() -> Picture:
     _bars(axes[1], answers, "scores, q · k / √2")
     _bars(axes[2], weights, "weights")
     _blend(axes[3], weights, v, out)
-    fig.suptitle(
-        "One query gives four scores, four weights and one blend", x=0.01, ha="left", weight="bold"
-    )
+    style.headline(fig, "One query gives four scores, four weights and one blend")
     best = int(weights.argmax())
     alt = (
         f"Four panels. A query arrow among four key arrows; the scores, divided by the root of 2, "
@@ -94,9 +92,7 @@ def saturation_lines(
         ax.minorticks_off()
         ax.set_ylim(limits)
         ax.grid(True)
-    fig.suptitle(
-        "Undivided scores silence a softmax; divided ones don't", x=0.01, ha="left", weight="bold"
-    )
+    style.headline(fig, "Undivided scores silence a softmax; divided ones don't")
     alt = (
         f"Three panels against Dh from {widths[0]} to {widths[-1]}. Undivided, entropy falls from "
         f"{undivided[0, 0]:.1f} to {undivided[-1, 0]:.1f} bits, the gradient at all scores from "
@@ -124,7 +120,7 @@ def saturation_view() -> Picture:
     axes[0].set_ylabel("weight")
     top, top_divided = softmax(loud).max(), softmax(quiet).max()
     title = f"At Dh = {Dh} the best key takes {top:.2f} undivided, {top_divided:.2f} divided"
-    fig.suptitle(title, x=0.01, ha="left", weight="bold")
+    style.headline(fig, title)
     alt = (
         f"Two bar charts of the weights of {len(z)} keys at Dh {Dh}. Undivided, the scores "
         f"{_list(loud, 1)} give the weights {_list(softmax(loud))}. Divided by the root of Dh, "
@@ -152,7 +148,7 @@ def weight_maps(sentences: Sequence[str], weights: Sequence[Tensor], word: str) 
     axes[0, 0].set_ylabel("query")
     fig.colorbar(picture, ax=axes, label="weight", shrink=0.75)
     title = f"“{word}” reads {' in one sentence, '.join(r[1] for r in readings)} in the other"
-    fig.suptitle(title, x=0.01, ha="left", weight="bold")
+    style.headline(fig, title)
     said = "; ".join(f"in “{s}” it reads {most} most, with {w:.2f}" for s, most, w in readings)
     return figure(fig, f"Maps of attention weights, the row of “{word}” framed: {said}.")
 

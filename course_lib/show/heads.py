@@ -16,9 +16,9 @@ from course_lib.show.figures import Picture, figure
 
 # Colours of no role, apart for every kind of colour vision; light ones stand behind text.
 TINTS = ("#CFE6F5", "#F7DDB8", "#DDDDDD", "#D8D0EC")
-FEW, MANY = {"color": "#B85C00", "linestyle": "--"}, {"color": "#0077BB", "linestyle": "-"}
+MANY = {"color": style.HEADS[0], "linestyle": "-"}
+FEW = {"color": style.HEADS[1], "linestyle": "--"}
 GUIDE = {"color": "#666666", "linestyle": ":", "linewidth": 1.5}
-EDGE = "#555555"
 
 
 def opening() -> Picture:
@@ -37,10 +37,7 @@ def opening() -> Picture:
     for h, ax in enumerate(axes[1:-1]):
         _weights(ax, weights[h], f"head {h} reads")
         ax.set(xticks=[], xlabel="key")
-    fig.suptitle(
-        "Each head gets a slice of the features and weights of its own",
-        x=0.01, ha="left", weight="bold",
-    )  # fmt: skip
+    style.headline(fig, "Each head gets a slice of the features and weights of its own")
     alt = (
         f"Five panels. {T} tokens of {merge(out).shape[-1]} features are cut into slices of {Dh}, "
         f"one for each of {H} heads. {H} grids of {T} queries by {T} keys show different weights. "
@@ -65,7 +62,7 @@ def slices(
     axes[0].set_yticks(range(T))
     _cuts(axes[0], T, H, D // H)
     axes[0].set_ylabel("token")
-    fig.suptitle(title, x=0.01, ha="left", weight="bold")
+    style.headline(fig, title)
     held = [
         f"{' '.join(name.split())} holds features of tokens "
         + ", ".join(str(t) for t in (panel // 10).unique().tolist())
@@ -118,14 +115,14 @@ def places_read(
         _weights(ax, weights, name)
         for n, marked in enumerate(where.tolist()):
             for sign, key in zip("①②", marked, strict=True):
-                ink = _ink(mpl.colormaps[style.WEIGHTS_MAP](weights[n, key].item()))
+                ink = style.ink_on(mpl.colormaps[style.WEIGHTS_MAP](weights[n, key].item()))
                 ax.text(key, n, sign, ha="center", va="center", color=ink, fontsize=12)
         ax.set(xlabel="key", xticks=range(weights.shape[1]))
         first, second = (w.mean() for w in weights.gather(1, where).unbind(1))
         said.append(f"{name}: {first:.2f} on the first mark, {second:.2f} on the second")
     axes[0].set_ylabel("sequence")
     _bar(axes)
-    fig.suptitle(title, x=0.01, ha="left", weight="bold")
+    style.headline(fig, title)
     alt = f"Weights of the last query on {len(where)} sequences. On average {'; '.join(said)}."
     return figure(fig, alt, "① and ② stand at the keys that are marked first and second.")
 
@@ -141,7 +138,7 @@ def weight_pair(pair: Mapping[str, Float[Tensor, "Tq Tk"]], title: str) -> Pictu
         said.append(f"{name}: the queries in turn read most from keys {best}")
     axes[0].set_ylabel("query")
     _bar(axes)
-    fig.suptitle(title, x=0.01, ha="left", weight="bold")
+    style.headline(fig, title)
     return figure(fig, f"Grids of weights, queries by keys. {'. '.join(said)}.")
 
 
@@ -208,7 +205,9 @@ def _frame(ax: Axes, rows: int, columns: int, name: str) -> None:
 
 def _cuts(ax: Axes, T: int, H: int, Dh: int) -> None:
     for cut in range(1, H):
-        ax.plot([cut * Dh - 0.5] * 2, [-0.55, T - 0.45], color=EDGE, linestyle="-", linewidth=2)
+        ax.plot(
+            [cut * Dh - 0.5] * 2, [-0.55, T - 0.45], color=style.EDGE, linestyle="-", linewidth=2
+        )
 
 
 def _bar(axes: Sequence[Axes]) -> None:
@@ -220,8 +219,3 @@ def _bar(axes: Sequence[Axes]) -> None:
     bar.solids.set_rasterized(False)
     bar.solids.set_edgecolor("face")
     bar.set_label("weight", fontsize=10)
-
-
-def _ink(face: Sequence[float]) -> str:
-    """Black or white, whichever reads better."""
-    return "white" if style.contrast(face[:3]) >= 4.5 else "black"

@@ -16,7 +16,6 @@ from course_lib.show import style
 from course_lib.show.explorables import defaults
 from course_lib.show.figures import Picture, figure
 
-EDGE = "#555555"
 LEGEND = "Queries run down, keys run across. Hatched: may not be read."
 
 Weights = Float[Tensor, "Tq Tk"]
@@ -37,10 +36,7 @@ def opening() -> Picture:
     _grid(axes[3], both, "weights", weights)
     for ax, sign in zip(axes[1:], "&=→", strict=True):
         ax.text(-0.17, 0.5, sign, transform=ax.transAxes, ha="center", va="center", fontsize=15)
-    fig.suptitle(
-        "Masks combine, and each query shares its weight among what is left",
-        x=0.01, ha="left", weight="bold",
-    )  # fmt: skip
+    style.headline(fig, "Masks combine, and each query shares its weight among what is left")
     alt = (
         f"Four grids of {T} queries by {T} keys, blocked cells hatched. Causal: a query reads its "
         f"own key and those before it. Padding: every query reads the first {real} keys. Both: "
@@ -123,7 +119,7 @@ def _row(masks: list[Keep], around: float = 1.5) -> list[Axes]:
 
 def _title(first: Axes, title: str) -> None:
     first.set_ylabel("query")
-    first.figure.suptitle(title, x=0.01, ha="left", weight="bold")
+    style.headline(first.figure, title)
 
 
 def _grid(ax: Axes, keep: Keep, name: str, weights: Weights | None = None) -> None:
@@ -138,7 +134,7 @@ def _grid(ax: Axes, keep: Keep, name: str, weights: Weights | None = None) -> No
                 look = {"facecolor": style.BLOCKED, "hatch": style.BLOCKED_HATCH}
             elif weight is not None and weight == weight:  # not NaN
                 look = {"facecolor": colours(weight)}
-            hatch_colour = "white" if "hatch" in look else EDGE
+            hatch_colour = "white" if "hatch" in look else style.EDGE
             ax.add_patch(
                 plt.Rectangle((j - 0.5, i - 0.5), 1, 1, edgecolor=hatch_colour, linewidth=0, **look)
             )
@@ -153,9 +149,9 @@ def _grid(ax: Axes, keep: Keep, name: str, weights: Weights | None = None) -> No
                     **_ink(look),
                 )
     for edge in range(Tk + 1):
-        ax.plot([edge - 0.5] * 2, [-0.5, Tq - 0.5], color=EDGE, linestyle="-", linewidth=0.8)
+        ax.plot([edge - 0.5] * 2, [-0.5, Tq - 0.5], color=style.EDGE, linestyle="-", linewidth=0.8)
     for edge in range(Tq + 1):
-        ax.plot([-0.5, Tk - 0.5], [edge - 0.5] * 2, color=EDGE, linestyle="-", linewidth=0.8)
+        ax.plot([-0.5, Tk - 0.5], [edge - 0.5] * 2, color=style.EDGE, linestyle="-", linewidth=0.8)
     ax.set(xlim=(-0.55, Tk - 0.45), ylim=(Tq - 0.45, -0.55), aspect="equal")
     ax.set_xticks(range(Tk))
     ax.set_yticks(range(Tq))
@@ -169,8 +165,7 @@ def _ink(look: dict) -> dict:
     """Black or white for a number, whichever reads better, and a plain ground on a hatch."""
     if "hatch" in look:
         return {"color": "black", "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1}}
-    dark = style.contrast(mpl.colors.to_rgb(look["facecolor"])) >= 4.5
-    return {"color": "white" if dark else "black"}
+    return {"color": style.ink_on(look["facecolor"])}
 
 
 def _number(weight: float) -> str:

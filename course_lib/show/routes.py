@@ -9,11 +9,10 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from course_lib.attention import masked_softmax, scores
+from course_lib.show import style
 from course_lib.show.explorables import defaults
 from course_lib.show.figures import Picture, figure
 
-# Colours of no role, apart for every kind of colour vision. Head B's lines are broken, too.
-COLOURS = ("#0077BB", "#B85C00")
 ASKS = ("who?", "where?")
 
 
@@ -89,5 +88,5 @@ def _line(ax: Axes, bend: list[tuple[float, float]], h: int, width: float) -> No
 
 def _look(h: int, width: float) -> dict:
     # Matplotlib multiplies dashes by the width; divided, they are as long on every line.
-    style = "-" if h == 0 else (0, (7 / width, 3.5 / width))
-    return {"edgecolor": COLOURS[h], "linestyle": style, "linewidth": width}
+    dashes = "-" if h == 0 else (0, (7 / width, 3.5 / width))
+    return {"edgecolor": style.HEADS[h], "linestyle": dashes, "linewidth": width}

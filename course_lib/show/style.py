@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Annotation
 
@@ -24,6 +25,8 @@ ROLES = {
 
 WEIGHTS_MAP = "cividis"  # weights, from 0 to 1
 SCORES_MAP = "PuOr"  # signed scores, centred on 0
+HEADS = ("#0077BB", "#B85C00")  # two that stand for no role: heads, few heads against many
+EDGE = "#555555"  # the lines of a grid
 BLOCKED = "#BBBBBB"  # what a mask forbids, always with the hatch
 BLOCKED_HATCH = "////"
 
@@ -83,6 +86,16 @@ def contrast(rgb: Sequence[float] | np.ndarray) -> float:
     """How far a colour stands out from white, from 1 (not at all) to 21 (black), by WCAG 2."""
     light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
     return float(1.05 / (np.dot([0.2126, 0.7152, 0.0722], light) + 0.05))
+
+
+def ink_on(face) -> str:
+    """Black or white, whichever can be read on a ground of this colour."""
+    return "white" if contrast(mpl.colors.to_rgb(face)) >= 4.5 else "black"
+
+
+def headline(fig: Figure, text: str) -> None:
+    """The finding, over several panels: where and how a single one has its title."""
+    fig.suptitle(text, x=0.01, ha="left", weight="bold")
 
 
 def label_end(ax: Axes, line: Line2D, text: str, dy: float = 0) -> Annotation:

@@ -8,6 +8,7 @@ from torch import Tensor
 from course_lib import heads
 from course_lib.checks.masks.tables import form
 from course_lib.checks.question import Probe, gradient
+from course_lib.masks import in_words
 
 Draw = Callable[[torch.Generator], tuple]
 
@@ -16,18 +17,6 @@ def normal(*shape: int, H: int | None = None, dtype: torch.dtype = torch.float32
     """Draw x of this shape, and the number of heads behind it where there is one."""
     rest = () if H is None else (H,)
     return lambda g: (torch.randn(shape, generator=g).to(dtype), *rest)
-
-
-def listed(numbers: list[int], noun: str) -> str:
-    """Numbers in few words: features 0 to 3, 6."""
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and n == runs[-1][-1] + 1:
-            runs[-1].append(n)
-        else:
-            runs.append([n])
-    words = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    return f"{noun}{'s' * (len(numbers) > 1)} {', '.join(words)}"
 
 
 def found_at(number: Tensor, x: Tensor) -> tuple[int, ...] | None:
@@ -57,7 +46,7 @@ def _slice_of(row: Tensor, x: Tensor, sequence: int, token: int) -> str:
     for (b, t), features in groups:
         whose = "" if (b, t) == (sequence, token) else f" of token {t}"
         whose += "" if b == sequence else f" in sequence {b}"
-        words.append(listed(features, "feature") + whose)
+        words.append(in_words(features, "feature") + whose)
     more = f" and {len(words) - 3} more" if len(words) > 3 else ""
     return ", ".join(words[:3]) + more
 

@@ -1,11 +1,34 @@
 """More of what goes wrong where heads are cut, joined and shared: lost batches, a copied number."""
 
+from collections.abc import Callable
 from functools import partial
+
+import torch
 
 from course_lib.checks.question import Mistake
 
 _in_cut = partial(Mistake, reread='04, "Cut the features"')
 _in_share = partial(Mistake, reread='04, "Heads that share"')
+
+
+def dtype_lost(right: Callable, kind: Callable[..., Mistake]) -> tuple[Mistake, Mistake]:
+    """Two ways to put the right numbers into a tensor of a dtype of its own."""
+    return (
+        kind(
+            "filled in float32",
+            lambda *given: right(*given).float(),
+            "The numbers are right, but they come back in float32, whatever x is.",
+            "Which step chooses a dtype of its own, as torch.zeros or .float() do?",
+        ),
+        kind(
+            "rebuilt from numbers",
+            lambda *given: torch.tensor(right(*given).tolist()),
+            "The numbers are right, but they come back in float32 and out of the graph: dtype and "
+            "gradient are lost.",
+            "Which step of yours detaches x, or takes bare numbers from it?",
+        ),
+    )
+
 
 LOST = "Sequence 0 comes back alone: the batch axis is lost, and the other sequences with it."
 WHICH_AXIS = "Which axis of x tells sequences apart, and where is it in your result?"

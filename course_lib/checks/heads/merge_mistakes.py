@@ -6,6 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from course_lib.checks.heads.layout_slips import dtype_lost
 from course_lib.checks.question import Mistake
 
 _in_cut = partial(Mistake, reread='04, "Cut the features"')
@@ -44,14 +45,6 @@ def _copied_too_early(x):
 def _names_swapped(x):
     B, T, H, Dh = x.shape
     return x.transpose(1, 2).reshape(B, T, H * Dh)
-
-
-def _filled_in_float32(x):
-    B, H, T, Dh = x.shape
-    out = torch.zeros(B, T, H * Dh)
-    for h in range(H):
-        out[..., h * Dh : (h + 1) * Dh] = x[:, h]
-    return out
 
 
 def _overwritten(x):
@@ -224,17 +217,5 @@ MERGE = (
         "The numbers are right, but they have left the graph: nothing before this call learns.",
         "Which step of yours leaves the tensors of torch, or detaches them?",
     ),
-    _in_cut(
-        "filled in float32",
-        _filled_in_float32,
-        "The numbers are right, but they come back in float32, whatever x is.",
-        "Which step chooses a dtype of its own, as torch.zeros or .float() do?",
-    ),
-    _in_cut(
-        "rebuilt from numbers",
-        lambda x: torch.tensor(_right(x).tolist()),
-        "The numbers are right, but they come back in float32 and out of the graph: dtype and "
-        "gradient are lost.",
-        "Which step of yours detaches x, or takes bare numbers from it?",
-    ),
+    *dtype_lost(_right, _in_cut),
 )

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from course_lib.checks.heads.layout_slips import dtype_lost
 from course_lib.checks.question import Mistake
 
 _in_share = partial(Mistake, reread='04, "Heads that share"')
@@ -44,14 +45,6 @@ def _cut(x, H):
 
 def _rest_zero(x, H):
     return F.pad(x, (0, 0, 0, 0, 0, H - x.shape[1]))
-
-
-def _filled_in_float32(x, H):
-    B, Hkv, T, Dh = x.shape
-    out = torch.zeros(B, H, T, Dh)
-    for h in range(H):
-        out[:, h] = x[:, h * Hkv // H]
-    return out
 
 
 def _expanded(x, H):
@@ -238,17 +231,5 @@ SHARE = (
         "copies are detached.",
         "From how many query heads does a shared head hear what it did wrong?",
     ),
-    _in_share(
-        "filled in float32",
-        _filled_in_float32,
-        "The numbers are right, but they come back in float32, whatever x is.",
-        "Which step chooses a dtype of its own, as torch.zeros or .float() do?",
-    ),
-    _in_share(
-        "rebuilt from numbers",
-        lambda x, H: torch.tensor(_right(x, H).tolist()),
-        "The numbers are right, but they come back in float32 and out of the graph: dtype and "
-        "gradient are lost.",
-        "Which step of yours detaches x, or takes bare numbers from it?",
-    ),
+    *dtype_lost(_right, _in_share),
 )

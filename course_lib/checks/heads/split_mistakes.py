@@ -6,7 +6,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from course_lib.checks.heads.layout_slips import dtype_lost
 from course_lib.checks.question import Mistake
+from course_lib.heads import split
 
 _in_cut = partial(Mistake, reread='04, "Cut the features"')
 
@@ -63,14 +65,6 @@ def _heads_of_the_batch(x, H):
 def _first_head_only(x, H):
     B, T, D = x.shape
     return x[:, None, :, : D // H].expand(B, H, T, D // H)
-
-
-def _filled_in_float32(x, H):
-    B, T, D = x.shape
-    out = torch.zeros(B, H, T, D // H)
-    for h in range(H):
-        out[:, h] = x[..., h * (D // H) : (h + 1) * (D // H)]
-    return out
 
 
 def _one_feature_apart(x, H):
@@ -236,17 +230,5 @@ SPLIT = (
         "The numbers are right, but they have left the graph: nothing before this call learns.",
         "Which step of yours leaves the tensors of torch, or detaches them?",
     ),
-    _in_cut(
-        "filled in float32",
-        _filled_in_float32,
-        "The numbers are right, but they come back in float32, whatever x is.",
-        "Which step chooses a dtype of its own, as torch.zeros or .float() do?",
-    ),
-    _in_cut(
-        "rebuilt from numbers",
-        lambda x, H: torch.tensor(_cut(x, H).transpose(1, 2).tolist()),
-        "The numbers are right, but they come back in float32 and out of the graph: dtype and "
-        "gradient are lost.",
-        "Which step of yours detaches x, or takes bare numbers from it?",
-    ),
+    *dtype_lost(split, _in_cut),
 )

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.question import Probe
+from course_lib.masks import in_words
 
 NO_ANSWER = "its entries are float, and say neither yes nor no"
 
@@ -20,16 +21,7 @@ def form(fn: Callable, *inputs: object) -> object:
 
 def keys(row: Tensor) -> str:
     """What one query reads, in words: keys 0 to 3, 6."""
-    found = row.nonzero().flatten().tolist()
-    runs: list[list[int]] = []
-    for key in found:
-        if runs and key == runs[-1][-1] + 1:
-            runs[-1].append(key)
-        else:
-            runs.append([key])
-    words = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
-    noun = "key" if len(found) == 1 else "keys"
-    return f"{noun} {', '.join(words)}" if found else "nothing"
+    return in_words(row.nonzero().flatten().tolist())
 
 
 def _of_one(fn: Callable, Tq: int, Tk: int) -> object:
