@@ -121,6 +121,29 @@ def test_a_mistake_that_explains_a_part_is_named_for_that_part():
     assert "2 of the 3 failing lines fit this mistake: Each column sums to one" in str(found)
 
 
+def test_two_that_raise_the_same_error_may_have_different_causes():
+    @mistake("only loud", says="It refuses small scores.", asks="Why?", reread='02, "x"')
+    def only_loud(scores):
+        if scores.abs().max() < 100:
+            raise RuntimeError("too small")
+        return scores.softmax(-1)
+
+    def doubled(scores):
+        return only_loud.run(scores) * 2
+
+    question = Question(**{**vars(QUESTION), "mistakes": (only_loud,)})
+    assert judge(question, only_loud.run).mistake is only_loud
+    assert judge(question, doubled).mistake is None  # two of its three failing lines raise alike
+
+
+def test_a_wrong_shape_in_every_line_is_told_once():
+    probes = (Probe("three queries", rows(3, 5)), Probe("four queries", rows(4, 7)))
+    question = Question(**{**vars(QUESTION), "probes": probes})
+    found = str(judge(question, lambda scores: scores.softmax(-1).T))
+    assert found.count("expected") == 1 and "shape [5, 3]; expected [3, 5]" in found
+    assert "all 2 properties in the same way; the first: three queries" in found
+
+
 def test_one_fact_that_repeats_itself_is_told_once():
     def careless(scores):
         return scores.no_such_thing()
@@ -345,7 +368,7 @@ def test_html_says_the_same_and_escapes():
         raise ValueError(f"<b>{scores.sum()}</b>")
 
     page = verdict(angry)._repr_html_()
-    assert "&lt;b&gt;" in page and "<b>-" not in page and page.count("<li") == 3
+    assert "&lt;b&gt;" in page and "<b>-" not in page and page.count("<li") == 1
 
 
 @pytest.mark.parametrize(

@@ -122,25 +122,32 @@ class Bench:
         """The mistake that does what this answer does, and how many failing lines it explains.
 
         One that agrees on every probe comes first, then the one that explains most. More than
-        half of the failing lines is the least, and one line alone may agree by chance.
+        half of the failing lines is the least, and one line alone may agree by chance. Two that
+        raise the same error may have different causes: a part is made of values alone.
         """
-        best, explains, allowed = None, 0, (len(failing) - 1) // 2
+        best, explains = None, len(failing) // 2
         passing = [i for i in range(len(outcomes)) if i not in failing]
+        valued = [i for i in failing if outcomes[i].error is None]
         for mistake in self.question.mistakes if failing else ():
-            misses = 0
-            for i in failing:
-                misses += not self._does(mistake, i, outcomes[i])
-                if misses > allowed:
-                    break
-            else:
-                agree = sum(self._does(mistake, i, outcomes[i]) for i in passing)
-                explained = len(failing) - misses
-                if misses == 0 and agree == len(passing):
-                    return mistake, explained
-                by_chance = explained < 2 and explained + agree < 2
-                if explained > explains and not by_chance:
-                    best, explains, allowed = mistake, explained, max(misses - 1, 0)
+            if all(self._does(mistake, i, outcomes[i]) for i in failing + passing):
+                return mistake, len(failing)
+            explained = self._at_least(mistake, valued, outcomes, explains + 1)
+            if explained == 1 and not any(self._does(mistake, i, outcomes[i]) for i in passing):
+                continue
+            if explained > explains:
+                best, explains = mistake, explained
         return best, explains
+
+    def _at_least(
+        self, mistake: Mistake, lines: list[int], outcomes: list[Outcome], needed: int
+    ) -> int:
+        """On how many of the lines a mistake agrees, or 0 as soon as it can't be `needed`."""
+        spare = len(lines) - needed
+        for i in lines:
+            spare -= not self._does(mistake, i, outcomes[i])
+            if spare < 0:
+                return 0
+        return needed + spare
 
     def _does(self, mistake: Mistake, i: int, outcome: Outcome) -> bool:
         """Whether a mistake has the same outcome on one probe."""

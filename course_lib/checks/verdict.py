@@ -1,5 +1,6 @@
 """What the learner reads: a line for each property, then the one mistake that explains them."""
 
+import re
 from dataclasses import dataclass
 from html import escape
 
@@ -11,6 +12,7 @@ IN_PLACE = (
 )
 UNNAMED = "None of the known mistakes does just this. Begin with the first line that isn't ok."
 UNWRITTEN = "The line `raise NotImplementedError` still runs: put your answer in its place."
+FORM = re.compile(r"shape \[|it returns |dtype |\w+(Error|Exception): ")
 INDENTED = '<span style="display:block;padding-left:1.6em">{}</span>'
 UNCALLABLE = "The check calls {}, and your function doesn't take these arguments."
 
@@ -55,12 +57,15 @@ class Verdict:
 
     @property
     def _shown(self) -> tuple[Line, ...]:
-        """The lines as they are read: one fact that repeats itself in all of them is told once."""
+        """The lines as they are read: what is wrong with all of them in one way is told once."""
         if self.note:
             return ()
-        facts = {line.fact for line in self.lines}
-        if len(self.lines) > 1 and len(facts) == 1 and "" not in facts:
-            return (Line(False, f"all {len(self.lines)} properties", self.points, *facts),)
+        ways = {_without_sizes(line.fact) for line in self.lines}
+        if len(self.lines) > 1 and len(ways) == 1 and "" not in ways:
+            one = f"all {len(self.lines)} properties"
+            if len({line.fact for line in self.lines}) > 1:
+                one = f"{one} in the same way; the first: {self.lines[0].holds}"
+            return (Line(False, one, self.points, self.lines[0].fact),)
         return self.lines
 
     def _notes(self) -> list[str]:
@@ -111,6 +116,11 @@ class Verdict:
             f"<p style='margin:.2em 0'><b>{question.id} {escape(question.title)}</b> · "
             f"{self.points} of {question.points} points</p>{listed if rows else ''}{notes}</div>"
         )
+
+
+def _without_sizes(fact: str) -> str:
+    """A fact about the form of what came back, the same on inputs of every size; others as is."""
+    return re.sub(r"[\d, ]+", " ", fact) if FORM.match(fact) else fact
 
 
 @dataclass(frozen=True)
