@@ -8,6 +8,8 @@ from torch import Tensor
 
 TOLERANCE = {torch.float64: 1e-8, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
+DIFFERENT = "they differ"  # where nobody reads in what
+
 
 def tolerance(inputs: tuple) -> float:
     """The relative error that rounding explains: that of the coarsest floating input."""
@@ -19,13 +21,13 @@ def difference(got: object, want: object, tol: float, explain: bool = True) -> s
     """The first difference in words, or None where the values agree up to `tol`.
 
     A number and a tensor of no axes, a list and a tuple, and floats of any width are the same.
-    Without `explain` numbers that differ aren't searched for what relates them.
+    Without `explain` it says only that they differ: most comparisons are with mistakes.
     """
     if isinstance(want, Tensor) and isinstance(got, Tensor) and want.ndim:
         return _tensor_difference(got.detach(), want.detach(), tol, explain)
     given, got, want = got, _plain(got), _plain(want)
     if found := misfit(given, want):
-        return found
+        return found if explain else DIFFERENT
     if isinstance(want, list) and isinstance(got, list):
         return _list_difference(got, want, tol, explain)
     if isinstance(want, dict) and isinstance(got, dict):
@@ -35,8 +37,10 @@ def difference(got: object, want: object, tol: float, explain: bool = True) -> s
         margin = tol * (1 + abs(want)) if isinstance(want, float) else 0
         close = got == want or abs(got - want) <= margin
         both_nan = math.isnan(got) and math.isnan(want)
-        return None if close or both_nan else _apart(got, want)
-    return None if type(got) is type(want) and got == want else _apart(got, want)
+        equal = close or both_nan
+    else:
+        equal = type(got) is type(want) and got == want
+    return None if equal else _apart(got, want) if explain else DIFFERENT
 
 
 def misfit(got: object, want: object) -> str | None:
@@ -81,7 +85,7 @@ def _tensor_difference(got: Tensor, want: Tensor, tol: float, explain: bool) -> 
     if torch.allclose(got, want, rtol=tol, atol=scale + 1e-12, equal_nan=True):
         return None
     if not explain:
-        return "the numbers differ"
+        return DIFFERENT
     for name, odd in (("NaN", torch.isnan), ("infinite", torch.isinf)):
         extra = int((odd(got) & ~odd(want)).sum())
         if extra:

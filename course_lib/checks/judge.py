@@ -28,6 +28,7 @@ class Bench:
     def __init__(self, question: Question, seed: int = 0):
         self.question = question
         self.inputs = question.draw(seed)
+        self._names = question.names
         self._by_mistake = functools.cache(self._run_mistake)
 
     @functools.cached_property
@@ -162,8 +163,7 @@ class Bench:
         return self._run(mistake.run, self.question.probes[i], self.inputs[i])
 
     def _run(self, fn: Callable, probe: Probe, inputs: tuple) -> Outcome:
-        question = self.question
-        return guard.run(fn, probe.observe, inputs, question.seconds, question.names)
+        return guard.run(fn, probe.observe, inputs, self.question.seconds, self._names)
 
     def _tolerance(self, i: int) -> float:
         return self.question.probes[i].tolerance or tolerance(self.inputs[i])
