@@ -4,6 +4,7 @@
 # make exercises    write exercises/ from solutions/
 # make figures      draw the opening pictures in notebooks/figures/
 # make bench        time and memory of attention on this CPU, into notebooks/measured/
+# make gpu          the kernels on this CUDA card, right and how fast, into notebooks/measured/
 # make constraints  resolve the dependencies anew and write constraints.txt
 # make lowest       run the tests with the oldest versions that pyproject.toml allows
 #
@@ -21,7 +22,7 @@ CPU_INDEX = https://download.pytorch.org/whl/cpu
 NBVAL = --nbval-lax --nbval-current-env --nbval-cell-timeout=180 -n2 --dist loadscope
 
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint exercises figures bench constraints lowest
+.PHONY: help lab test lint exercises figures bench gpu constraints lowest
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -61,6 +62,9 @@ $(VENV)/.installed-dev: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/tiling.py
+
+gpu: $(VENV)/.installed
+	$(BIN)/python benchmarks/gpu.py
 
 # torch loses its local tag (+cpu) and NVIDIA's wheels are left out: torch pins those itself,
 # and a machine without a card has none.

@@ -42,7 +42,7 @@ def flash_with_lse(
     scale: float | None = None,
 ) -> tuple[Float[Tensor, "B H Tq Dh"], Float[Tensor, "B H Tq"]]:
     """`flash_attention`, and the lse by which its output merges with that over other keys."""
-    _expect_supported(q, k, v)
+    expect_supported(q, k, v)
     scale = q.shape[3] ** -0.5 if scale is None else scale
     if not scale > 0:
         raise ValueError(f"scale: expected a positive number, got {scale}")
@@ -89,22 +89,23 @@ class _Flash(torch.autograd.Function):
 def settings(name: str, q: Tensor) -> dict[str, object]:
     """What a kernel is compiled for, but the mask: sizes of tiles, rounding, and how it is run."""
     DIM = max(16, triton.next_power_of_2(q.shape[-1]))
-    wide = DIM > 64
+    wide, single = DIM > 64, q.dtype == torch.float32
     how = {
         "Dh": q.shape[-1],
         "DIM": DIM,
         # dk and dv together fill the registers: with wide heads the tile beside them is halved.
-        "BLOCK_Q": 32 if wide and name == "backward_keys" else 64,
-        "num_warps": 8 if wide and name != "forward" else 4,
+        # So are all in float32, which no matrix unit multiplies without rounding it first.
+        "BLOCK_Q": 32 if single or (wide and name == "backward_keys") else 64,
+        "num_warps": 8 if single or (wide and name != "forward") else 4,
         "num_stages": 2,
     }
     if name == "backward_delta":
         return how
     # tf32 keeps 10 bits of a float32; where they are few anyway, it is no loss.
-    return how | {"BLOCK_K": 64, "PRECISION": "ieee" if q.dtype == torch.float32 else "tf32"}
+    return how | {"BLOCK_K": 32 if single else 64, "PRECISION": "ieee" if single else "tf32"}
 
 
-def _expect_supported(q: Tensor, k: Tensor, v: Tensor) -> None:
+def expect_supported(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise an error that names the argument, or return where the kernels can compute this."""
     for name, x in (("q", q), ("k", k), ("v", v)):
         if x.ndim != 4:

@@ -29,6 +29,7 @@ else:
 LOG2E = tl.constexpr(1.4426950408889634)  # the card has exp2; exp(x) is exp2(x * LOG2E)
 LN2 = tl.constexpr(0.6931471805599453)
 LOWEST = tl.constexpr(-3.4028234663852886e38)  # of float32: where a maximum begins
+SIZES = ("H", "Hkv", "Tq", "Tk")  # no program of its own for those that are 1, or a multiple of 16
 
 
 @triton.jit
@@ -68,7 +69,7 @@ def fold(row_max, row_sum, acc, products, v, scale, PRECISION: tl.constexpr):
     return new_max, row_sum, acc
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def forward(
     q_ptr, k_ptr, v_ptr, out_ptr, lse_ptr, scale, H, Hkv, Tq, Tk,
     Dh: tl.constexpr, DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
@@ -111,7 +112,7 @@ def forward(
     tl.store(lse_ptr + rows, lse, mask=rows < Tq)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def backward_delta(
     out_ptr, d_out_ptr, delta_ptr, Tq,
     Dh: tl.constexpr, DIM: tl.constexpr, BLOCK_Q: tl.constexpr,
@@ -136,7 +137,7 @@ def tile_again(
     return weights, weights * (d_weights - delta[:, None]) * scale
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def backward_keys(
     q_ptr, k_ptr, v_ptr, d_out_ptr, lse_ptr, delta_ptr, dk_ptr, dv_ptr, scale, H, Hkv, Tq, Tk,
     Dh: tl.constexpr, DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
@@ -170,7 +171,7 @@ def backward_keys(
     store_tile(dv_ptr + kv_head * Tk * Dh, dv, cols, Tk, Dh, DIM)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=SIZES)
 def backward_queries(
     q_ptr, k_ptr, v_ptr, d_out_ptr, lse_ptr, delta_ptr, dq_ptr, scale, H, Hkv, Tq, Tk,
     Dh: tl.constexpr, DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,

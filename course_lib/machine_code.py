@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 TARGETS = {
@@ -23,7 +24,8 @@ TARGETS = {
     "gfx942": ("hip", "gfx942", 64),  # MI300
 }
 SHARED_LIMIT = {"sm_80": 166_912, "sm_90": 232_448, "sm_100": 232_448, "gfx942": 65_536}
-"""Bytes of shared memory that one program may have. CUDA C++ programming guide, table 16."""
+"""Bytes of shared memory that one program may have. CUDA C++ programming guide, technical
+specifications per compute capability (163 and 227 KiB); ROCm, AMD GPU specifications (64 KiB)."""
 KERNELS = ("forward", "backward_keys", "backward_queries")
 MATRIX = re.compile(r"\b(HMMA|HGMMA|QGMMA|UTC\w*MMA|v_mfma_\w+)")
 
@@ -52,6 +54,7 @@ class MachineCode:
     loops: tuple[Loop, ...]
 
 
+@cache
 def unavailable() -> str | None:
     """Why nothing can be compiled here, or None where it can."""
     if not sys.platform.startswith("linux"):

@@ -50,6 +50,8 @@ class Pointer:
         self.tensor, self.offset, self.name = tensor, offset, name
 
     def __add__(self, offset: Tensor | int) -> "Pointer":
+        if isinstance(offset, Tensor):
+            offset = offset.long()  # what was computed in 32 bits may have overflowed before
         return Pointer(self.tensor, self.offset + offset, self.name)
 
     __radd__ = __add__
@@ -82,7 +84,6 @@ class Kernel:
     def __init__(self, fn: Callable):
         fn = inspect.unwrap(fn)  # a notebook's shape checker wraps it
         self.fn, self.__name__, self.__doc__ = fn, fn.__name__, fn.__doc__
-        self.arg_names = fn.__code__.co_varnames[: fn.__code__.co_argcount]
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         return self.fn(*args, **kwargs)
@@ -92,8 +93,8 @@ class Kernel:
 
         def launch(*args: object, num_warps: int = 4, num_stages: int = 2, **named: object) -> None:
             global _program, _programs
-            named |= dict(zip(self.arg_names, args, strict=False))
-            given = {name: _argument(name, value) for name, value in named.items()}
+            bound = inspect.signature(self.fn).bind(*args, **named).arguments
+            given = {name: _argument(name, value) for name, value in bound.items()}
             _programs = (*grid, 1, 1)[:3]
             for _program in itertools.product(*map(range, _programs)):
                 self.fn(**given)
@@ -122,7 +123,7 @@ def num_programs(axis: int) -> int:
     return _programs[axis]
 
 
-def load(pointer: Pointer, mask: Tensor | None = None, other: float | None = None) -> Tensor:
+def load(pointer: Pointer, mask: Tensor | None = None, other: int | float | None = None) -> Tensor:
     """Read a tile. Lanes turned off give `other`; without it a card gives anything, here NaN."""
     row, elements, mask = pointer.access("load", mask)
     if other is None:
@@ -132,7 +133,7 @@ def load(pointer: Pointer, mask: Tensor | None = None, other: float | None = Non
     return tile
 
 
-def store(pointer: Pointer, value: Tensor | float, mask: Tensor | None = None) -> None:
+def store(pointer: Pointer, value: Tensor | int | float, mask: Tensor | None = None) -> None:
     """Write a tile, in the dtype of the tensor; lanes turned off write nothing."""
     row, elements, mask = pointer.access("store", mask)
     row[elements] = torch.as_tensor(value, dtype=row.dtype).broadcast_to(mask.shape)[mask]
@@ -188,7 +189,7 @@ class Descriptor(NamedTuple):
 def _either(of_tensors: Callable, of_numbers: Callable) -> Callable:
     """One function for tiles and for plain numbers."""
 
-    def fn(a: Tensor | float, b: Tensor | float) -> Tensor | float:
+    def fn(a: Tensor | int | float, b: Tensor | int | float) -> Tensor | int | float:
         if isinstance(a, Tensor) or isinstance(b, Tensor):
             return of_tensors(torch.as_tensor(a), torch.as_tensor(b))
         return of_numbers(a, b)
@@ -206,10 +207,21 @@ def next_power_of_2(n: int) -> int:
     return 1 << (n - 1).bit_length()
 
 
-jit = Kernel
+def jit(fn: Callable | None = None, **how: object) -> Callable:
+    """Make a kernel of a function; what a compiler is told beside it means nothing here."""
+    return Kernel if fn is None else Kernel(fn)
+
+
+class constexpr:
+    """A value that is known when a kernel is compiled; here it is the value itself."""
+
+    def __new__(cls, value: object) -> object:
+        return value
+
+
 language = SimpleNamespace(
     **{name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "int32", "int64")},
-    constexpr=lambda value: value,
+    constexpr=constexpr,
     program_id=program_id,
     num_programs=num_programs,
     load=load,
