@@ -35,7 +35,7 @@ def difference(got: object, want: object, tol: float, explain: bool = True) -> s
     numbers = isinstance(want, int | float) and isinstance(got, int | float)
     if numbers and float in (type(want), type(got)):
         margin = tol * (1 + abs(want)) if isinstance(want, float) else 0
-        close = got == want or abs(got - want) <= margin
+        close = got == want or (math.isfinite(want) and abs(got - want) <= margin)
         both_nan = math.isnan(got) and math.isnan(want)
         equal = close or both_nan
     else:

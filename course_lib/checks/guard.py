@@ -223,9 +223,10 @@ def _own_line(error: BaseException) -> str:
 
 def _differ(before: object, after: object) -> bool:
     if isinstance(before, Tensor) and isinstance(after, Tensor):
-        return before.shape != after.shape or not torch.equal(
-            torch.nan_to_num(before.detach()), torch.nan_to_num(after.detach())
-        )
+        if before.shape != after.shape or before.dtype != after.dtype:
+            return True
+        before, after = before.detach(), after.detach()
+        return not ((before == after) | (before.isnan() & after.isnan())).all()
     if isinstance(before, list | dict):
         return before != after
     return False
