@@ -394,6 +394,7 @@ def test_html_says_the_same_and_escapes():
         (-math.inf, -math.inf, None),
         (True, 1.5, "it returns a bool; expected a float"),
         ((1, 2), 3, "it returns a tuple of 2; expected an int"),
+        ({"dq": 1}, [1, 2], "it returns a dict; expected 2 values"),
         (torch.tensor(3.0), torch.ones(2), "shape []; expected [2]"),
         ([1], [1, 2], "it returns 1 values; expected 2"),
         ({"q": 1}, {"q": 1, "k": 2}, "the entry 'k' is missing"),

@@ -49,6 +49,8 @@ def misfit(got: object, want: object) -> str | None:
     given, got, want = got, _plain(got), _plain(want)
     if got is None and want is not None:
         return "it returns None. Is there a return?"
+    if isinstance(want, list) and not isinstance(got, list):
+        return f"it returns {_kind(given)}; expected {len(want)} values"
     kinds = (Tensor, dict, int | float)
     for kind in kinds:
         if isinstance(want, kind) and not isinstance(want, bool):
