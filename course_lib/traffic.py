@@ -2,14 +2,17 @@
 
 The computation is real; the memories are simulated. A program gets its numbers by `load` and
 leaves them by `store`, and has no other way, so that what is moved is counted as it runs.
+`largest` counts in torch's own memory: what a call holds.
 """
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.attention import NOTHING, scores, softmax
 from course_lib.tiles import Rule, Tiles
@@ -94,3 +97,32 @@ def tiled_elements(Tq: int, Tk: int, Dh: int, Dv: int, block_q: int) -> int:
     """What `tiled` moves a head without a rule: k and v come by once for each tile of queries."""
     passes = -(-Tq // block_q)
     return Tq * Dh + passes * Tk * (Dh + Dv) + Tq * Dv + Tq
+
+
+def largest(call: Callable[[], object]) -> torch.Size:
+    """Run a call and tell the shape of the largest tensor that any operation in it makes.
+
+    Of equal ones, the first. A view makes nothing: its numbers are another tensor's.
+    """
+    with _Largest() as seen:
+        call()
+    return seen.shape
+
+
+class _Largest(TorchDispatchMode):
+    """Looks at the result of every operation, those of a backward pass too."""
+
+    shape = torch.Size([0])
+
+    def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        result = fn(*args, **kwargs)
+        given = {_storage(x) for x in (*args, *kwargs.values()) if isinstance(x, Tensor)}
+        made = result if isinstance(result, tuple | list) else (result,)
+        made = [x.shape for x in made if isinstance(x, Tensor) and _storage(x) not in given]
+        self.shape = max([self.shape, *made], key=torch.Size.numel)
+        return result
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

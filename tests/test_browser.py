@@ -7,6 +7,7 @@ import ast
 import json
 import os
 import re
+from contextlib import contextmanager
 from pathlib import Path
 
 import axe_playwright_python
@@ -250,7 +251,7 @@ def list_index(widget: Locator, label: str) -> int:
     return values.index(label)
 
 
-# --- the one explorable whose controls aren't met by the tests above ---
+# --- the explorables whose controls aren't all met by the tests above ---
 
 CROWDED = """svg => {
   const frame = svg.getBoundingClientRect();
@@ -264,24 +265,36 @@ CROWDED = """svg => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def routes(address, browser, scratch):
-    """A notebook with the routes and the figure of their first view, run."""
+@contextmanager
+def shown(name: str, address, browser, scratch):
+    """A notebook with an explorable and the figure of its first view, run."""
     source = [
         "%load_ext course_lib",
         "from course_lib.show import explorable",
-        "from course_lib.show.routes import routes_view",
-        "display(routes_view(), explorable('routes'))",
+        f"from course_lib.show.{name} import {name}_view",
+        f"display({name}_view(), explorable('{name}'))",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("\n".join(source))])
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(book, scratch / "notebooks" / "routes.ipynb")
+    nbformat.write(book, scratch / "notebooks" / f"{name}.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    notebook = Notebook(page, address, "routes")
+    notebook = Notebook(page, address, name)
     notebook.run_all()
     yield notebook
     notebook.shut_down()
     page.close()
+
+
+@pytest.fixture(scope="module")
+def routes(address, browser, scratch):
+    with shown("routes", address, browser, scratch) as notebook:
+        yield notebook
+
+
+@pytest.fixture(scope="module")
+def stepper(address, browser, scratch):
+    with shown("stepper", address, browser, scratch) as notebook:
+        yield notebook
 
 
 def test_routes_answer_each_control_by_keyboard(routes):
@@ -313,10 +326,12 @@ def test_routes_answer_each_control_by_keyboard(routes):
     print(f"routes: slowest key painted within {max(routes.page.evaluate('window.waits')):.0f} ms")
 
 
-def test_routes_have_no_accessibility_fault(routes):
-    routes.page.evaluate(AXE.read_text())
-    with routes.unrolled():
-        found = routes.page.evaluate("() => axe.run({include: [['.jp-OutputArea-output']]})")
+@pytest.mark.parametrize("name", ["routes", "stepper"])
+def test_explorable_and_figure_have_no_accessibility_fault(name, request):
+    notebook = request.getfixturevalue(name)
+    notebook.page.evaluate(AXE.read_text())
+    with notebook.unrolled():
+        found = notebook.page.evaluate("() => axe.run({include: [['.jp-OutputArea-output']]})")
     assert {"color-contrast", "label"} <= {rule["id"] for rule in found["passes"]}
     assert [(fault["id"], fault["help"]) for fault in found["violations"]] == []
 
@@ -335,3 +350,47 @@ def test_routes_overlap_no_labels_and_cut_nothing_off(routes, width):
     if "SHOTS" in os.environ:
         widget.screenshot(path=Path(os.environ["SHOTS"]) / f"routes-{width}.png")
     routes.page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_stepper_answers_each_control_by_keyboard(stepper):
+    (widget,) = explorables(stepper)
+    assert words(widget).startswith("Tile 2 of 4: the maximum rises from 0 to 1, so what was")
+    before = stepper.state()
+    step, (plan, broken) = widget.locator("input"), widget.locator("select").all()
+    widget.evaluate(STOPWATCH)
+    step.press("End")
+    assert words(widget).endswith("The result is 5.679, as the direct softmax of the 11 keys read.")
+    broken.press("ArrowDown")
+    assert words(widget).endswith("The result is 3.956, the direct softmax gives 5.679.")
+    plan.press("ArrowDown")
+    assert words(widget).endswith("11 keys read. The fault does not show here.")
+    plan.press("End")
+    for key, result in (("End", "0"), ("ArrowUp", "NaN")):  # the tail, then the start
+        broken.press(key)
+        assert words(widget).endswith(f"The result is {result}, the direct softmax gives 5.679.")
+    for control in (step, plan, broken):
+        for key in ("j", "k", "a", "b", "d", "d", "x", "m"):
+            control.press(key)
+        assert widget.evaluate("e => e.contains(document.activeElement)")
+    assert stepper.state()[1:] == before[1:] and stepper.page_errors == stepper.outside == []
+    stepper.page.wait_for_timeout(100)
+    print(f"stepper: slowest key painted in {max(stepper.page.evaluate('window.waits')):.0f} ms")
+
+
+@pytest.mark.parametrize("width", [480, 800, 1280])
+def test_stepper_overlaps_no_labels_and_cuts_nothing_off(stepper, width):
+    (widget,) = explorables(stepper)
+    stepper.page.set_viewport_size({"width": width, "height": 900})
+    stepper.page.wait_for_timeout(300)
+    step, (plan, broken) = widget.locator("input"), widget.locator("select").all()
+    for tiles in "0123456":
+        for fault in "034":
+            plan.select_option(tiles)
+            broken.select_option(fault)
+            for key in ("End", "ArrowLeft"):
+                step.press(key)
+                assert widget.locator("svg").evaluate(CROWDED) == []
+                assert widget.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    if "SHOTS" in os.environ:
+        widget.screenshot(path=Path(os.environ["SHOTS"]) / f"stepper-{width}.png")
+    stepper.page.set_viewport_size({"width": 1280, "height": 900})

@@ -1,5 +1,6 @@
 """The explorables: their arithmetic against torch, their bundles, and their errors."""
 
+import functools
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ from course_lib.leaks import leaks
 from course_lib.show import explorable
 from course_lib.show.explorables import EXPLORABLES, FOLDER, bundle, defaults
 from course_lib.show.style import contrast
+from course_lib.tiling import State, fold, nothing_read
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="node runs the explorables' JavaScript; it isn't installed"
@@ -252,6 +254,92 @@ def test_places_are_all_where_every_weight_is_the_same():
     ]
 
 
+STEPPER = defaults("stepper")
+PLANS, FAULTS = (EXPLORABLES["stepper"].controls[name][1] for name in ("plan", "broken"))
+
+
+@functools.cache
+def read_rows() -> dict[tuple[str, str], list[dict]]:
+    """Every step of the stepper, as the page computes it, for each plan and fault."""
+    pairs = [(plan, broken) for plan in PLANS for broken in FAULTS]
+    states = [STEPPER | {"plan": plan, "broken": broken} for plan, broken in pairs]
+    return dict(zip(pairs, node(f"{json.dumps(states)}.map(m.readRow)"), strict=True))
+
+
+def tiles_of(plan: str, broken: str) -> list[tuple[list[int], torch.Tensor, torch.Tensor]]:
+    """The tiles of a plan in their order: keys, scores [1, n] and values [n, 1]."""
+    plan = STEPPER["plans"][plan]
+    row = torch.tensor([STEPPER["scores"]], dtype=torch.float64) - plan["lower"]
+    v = torch.tensor(STEPPER["v"], dtype=torch.float64)[:, None]
+    found = []
+    for place in plan["order"]:
+        keys = list(range(place * plan["tile"], min((place + 1) * plan["tile"], row.shape[1])))
+        none = plan["tile"] - len(keys) if broken == "tail" else 0
+        filled = torch.nn.functional.pad(row[:, keys], (0, none))
+        found.append((keys, filled, torch.nn.functional.pad(v[keys], (0, 0, 0, none))))
+    return found
+
+
+def broken_fold(state: State, scores: torch.Tensor, v: torch.Tensor, broken: str) -> State:
+    """The library's fold, with one of its lines wrong."""
+    right = fold(state, scores, v)
+    powers = (scores - right.row_max).exp()
+    if broken == "rescale":
+        return State(right.row_max, state.row_sum + powers.sum(), state.acc + powers @ v)
+    if broken == "maximum":
+        wrong = (scores - scores.max()).exp()
+        row_sum = right.row_sum - powers.sum() + wrong.sum()
+        return State(right.row_max, row_sum, right.acc - powers @ v + wrong @ v)
+    return right
+
+
+@needs_node
+@pytest.mark.parametrize("broken", FAULTS)
+@pytest.mark.parametrize("plan", PLANS)
+def test_stepper_folds_as_the_library_does_and_breaks_as_said(plan, broken):
+    steps, read = read_rows()[plan, broken], []
+    state = nothing_read(torch.zeros(1, 1, dtype=torch.float64))
+    if broken == "start":
+        state = state._replace(row_max=torch.zeros(1, 1, dtype=torch.float64))
+    assert steps[0]["rowMax"] == state.row_max.item()
+    row = torch.tensor(STEPPER["scores"], dtype=torch.float64)
+    tiles = tiles_of(plan, broken)
+    for step, (keys, part, v) in zip(steps[1:], tiles, strict=True):
+        state, read = broken_fold(state, part, v, broken), read + keys
+        got = [step[name] for name in ("rowMax", "rowSum", "acc")]
+        assert got == pytest.approx([part.item() for part in state], rel=1e-12, abs=1e-14)
+        direct = row[read].softmax(0) @ torch.tensor(STEPPER["v"], dtype=torch.float64)[read]
+        assert step["read"] == read and step["direct"] == pytest.approx(direct.item())
+        out = (state.acc / state.row_sum).item()
+        distance = float("nan") if step["distance"] is None else step["distance"]  # JSON's NaN
+        assert distance == pytest.approx(abs(out - direct.item()), rel=1e-9, abs=1e-12, nan_ok=True)
+    assert sorted(read) == list(range(11))
+
+
+@needs_node
+def test_stepper_shows_each_fault_with_some_tiles_and_hides_it_with_others():
+    ends = {at: steps[-1]["distance"] for at, steps in read_rows().items()}
+    shown = {at for at, distance in ends.items() if distance is None or distance > 0.2}
+    assert all(distance < 1e-12 for at, distance in ends.items() if at not in shown)
+    plans = {fault: {plan for plan in PLANS if (plan, fault) in shown} for fault in FAULTS}
+    assert plans["nothing"] == set() and plans["start"] == {"low"}
+    assert plans["rescale"] == {"threes", "shuffled", "ones", "fours", "low"}
+    assert plans["maximum"] == plans["rescale"] | {"backwards"}
+    assert plans["tail"] == plans["maximum"] - {"ones"}
+
+
+@needs_node
+def test_stepper_counts_the_scores_of_a_tile_and_three_numbers():
+    states = [STEPPER | {"plan": plan} for plan in PLANS]
+    for plan, (held, whole) in zip(
+        PLANS, node(f"{json.dumps(states)}.map(m.rowBytes)"), strict=True
+    ):
+        memory = nothing_read(torch.zeros(1, 1, dtype=torch.float64))
+        remembered = sum(part.nbytes for part in memory)
+        most = max(part.shape[1] for _, part, _ in tiles_of(plan, "nothing"))
+        assert (held, whole) == (remembered + 8 * most, remembered + 8 * 11)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundle_is_one_module(name):
     text = bundle(name)
@@ -307,11 +395,7 @@ def test_text_says_what_the_page_would_show():
 @pytest.mark.parametrize(
     ("name", "state", "message"),
     [
-        (
-            "lodger",
-            {},
-            r"name must be one of \['ledger', 'mask', 'routes', 'saturation'\]; got 'lodger'",
-        ),
+        ("lodger", {}, r"name must be one of \['ledger', .*, 'stepper'\]; got 'lodger'"),
         ("ledger", {"Tx": 3}, r"has no 'Tx'; it has \['Tq', 'Tk', 'Dh'\]"),
         ("ledger", {"B": 2}, "has no 'B'"),
         ("ledger", {"Tq": 13}, "Tq must be one of .*got 13"),
@@ -319,6 +403,7 @@ def test_text_says_what_the_page_would_show():
         ("saturation", {"Dh": 65}, "Dh must be one of .*got 65"),
         ("mask", {"pattern": "triangle"}, "pattern must be one of .*'causal'.*got 'triangle'"),
         ("routes", {"query": "cow"}, "query must be one of .*'cat'.*got 'cow'"),
+        ("stepper", {"step": 12}, "step must be one of .*got 12"),
         ("saturation", {"divided": 1}, "divided must be one of .*got 1"),
     ],
 )

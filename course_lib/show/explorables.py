@@ -66,6 +66,34 @@ EXPLORABLES = {
         # Mean 0 and variance 1 exactly, so an undivided score has a deviation of exactly √Dh.
         {"z": [1.1, 0.2, 1.5, -1.8, -0.1, -0.8, -0.6, 0.5]},
     ),
+    "stepper": Entry(
+        "what online softmax remembers of one row after each tile, how far its result is from the "
+        "direct softmax, and what a wrong line does to it",
+        {
+            "step": (2, range(12)),  # how many tiles are read; of larger tiles there are fewer
+            "plan": (
+                "threes",
+                ["threes", "backwards", "shuffled", "ones", "fours", "whole", "low"],
+            ),
+            "broken": ("nothing", ["nothing", "rescale", "maximum", "start", "tail"]),
+        },
+        {
+            # The second and the last tile of three bring a higher maximum; the third brings none.
+            "scores": [-1, 0, -2, 1, -1, 0, 0, -3, -1, 2, -1],
+            "v": [2, 1, 4, 6, 2, 3, 0, 4, 1, 8, 5],
+            "itemsize": 8,
+            # Keys a tile, the tiles in the order they are read, what every score is lowered by.
+            "plans": {
+                "threes": {"tile": 3, "order": [0, 1, 2, 3], "lower": 0},
+                "backwards": {"tile": 3, "order": [3, 2, 1, 0], "lower": 0},
+                "shuffled": {"tile": 3, "order": [2, 0, 3, 1], "lower": 0},
+                "ones": {"tile": 1, "order": list(range(11)), "lower": 0},
+                "fours": {"tile": 4, "order": [0, 1, 2], "lower": 0},
+                "whole": {"tile": 11, "order": [0], "lower": 0},
+                "low": {"tile": 3, "order": [0, 1, 2, 3], "lower": 900},
+            },
+        },
+    ),
 }
 
 

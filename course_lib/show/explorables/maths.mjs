@@ -133,6 +133,47 @@ export const routes = ({ words, q, k, v, query, times, heads }) => {
 export const places = (weights) =>
   weights.flatMap((weight, j) => (weight >= Math.max(...weights) / 2 ? [j] : []));
 
+// The tiles of a plan in the order in which they are read, each with its keys. With `filled`, a
+// tile that the row's end cuts short is filled up with scores and values of 0, as memory is.
+export const tilesOf = ({ scores, v }, { tile, order, lower }, filled) =>
+  order.map((place) => {
+    const from = place * tile;
+    const keys = scores.map((_, j) => j).slice(from, from + tile);
+    const zeros = Array(filled ? tile - keys.length : 0).fill(0);
+    return { place, keys, scores: [...keys.map((j) => scores[j] - lower), ...zeros],
+      v: [...keys.map((j) => v[j]), ...zeros] };
+  });
+
+// What online softmax remembers once it has read one more tile. `broken` is the line that is wrong.
+export const foldTile = (before, { scores, v }, broken) => {
+  const top = Math.max(...scores);
+  const rowMax = Math.max(before.rowMax, top);
+  const rescale = broken === "rescale" ? 1 : Math.exp(before.rowMax - rowMax);
+  const powers = scores.map((x) => Math.exp(x - (broken === "maximum" ? top : rowMax)));
+  const added = { rowSum: sum(powers), acc: sum(powers.map((power, j) => power * v[j])) };
+  return { rowMax, rescale, powers, added, rowSum: rescale * before.rowSum + added.rowSum,
+    acc: rescale * before.acc + added.acc };
+};
+
+// The memory before the first tile and after each, with the direct softmax of the keys read.
+export const readRow = (state) => {
+  const plan = state.plans[state.plan];
+  const rowMax = state.broken === "start" ? 0 : -Number.MAX_VALUE; // the lowest number there is
+  const steps = [{ rowMax, rowSum: 0, acc: 0, read: [] }];
+  for (const tile of tilesOf(state, plan, state.broken === "tail")) {
+    const read = [...steps.at(-1).read, ...tile.keys];
+    const now = foldTile(steps.at(-1), tile, state.broken);
+    const weights = softmax(read.map((j) => state.scores[j] - plan.lower));
+    const [out, direct] = [now.acc / now.rowSum, sum(weights.map((w, i) => w * state.v[read[i]]))];
+    steps.push({ ...now, tile, read, out, direct, distance: Math.abs(out - direct) });
+  }
+  return steps;
+};
+
+// Bytes of a tile's scores with the three numbers remembered, and of the whole row's with as many.
+export const rowBytes = ({ scores, plans, plan, itemsize }) =>
+  [plans[plan].tile, scores.length].map((keys) => (keys + 3) * itemsize);
+
 // Cividis, from eleven of its colours. The text on it is the one of black and white that stands out
 // more, which is never less than 4.5 to 1.
 const CIVIDIS = [
