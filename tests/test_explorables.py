@@ -14,6 +14,7 @@ from course_lib import masks
 from course_lib.attention import attention, masked_softmax, scores
 from course_lib.heads import merge, split
 from course_lib.leaks import leaks
+from course_lib.positions import frequencies, rotate, sinusoid
 from course_lib.show import explorable
 from course_lib.show.explorables import EXPLORABLES, FOLDER, bundle, defaults
 from course_lib.show.style import contrast
@@ -205,6 +206,14 @@ def test_a_weight_is_shaded_by_cividis_and_its_text_can_be_read():
         assert (on_white if ink == "#fff" else 21 / on_white) >= 4.5, weight
 
 
+@needs_node
+def test_a_signed_value_is_shaded_by_puor():
+    values = [i / 100 for i in range(-100, 101)]
+    for value, rgb in zip(values, node(f"{values}.map(m.signedShade)"), strict=True):
+        wanted = torch.tensor(matplotlib.colormaps["PuOr"]((value + 1) / 2)[:3]) * 255
+        assert (torch.tensor(rgb) - wanted).abs().max() < 5, value
+
+
 ROUTES = [
     defaults("routes") | {"query": query, "heads": heads, "times": times}
     for query in EXPLORABLES["routes"].controls["query"][1]
@@ -252,6 +261,64 @@ def test_places_are_all_where_every_weight_is_the_same():
         [0, 1, 2, 3],
         [0, 1],
     ]
+
+
+CLOCKS = [
+    defaults("clock") | {"t": t, "k": k, "pair": pair}
+    for t in (0, 1, 8, 30)
+    for k in (0, 1, 2, 5, 12)
+    for pair in EXPLORABLES["clock"].controls["pair"][1]
+]
+
+
+@needs_node
+def test_hands_and_turned_vectors_are_the_library_s():
+    for state, got in zip(CLOCKS, node(f"{json.dumps(CLOCKS)}.map(m.clock)"), strict=True):
+        D, base, places = state["D"], float(state["base"]), [state["t"], state["t"] + state["k"]]
+        pair = slice(2 * state["pair"], 2 * state["pair"] + 2)
+        frequency = frequencies(D, base)[state["pair"]].item()
+        assert got["between"] == pytest.approx(state["k"] * frequency)
+        for place, hand in zip(places, got["hands"], strict=True):
+            values = sinusoid(torch.tensor([place]), D, base)[0, pair].tolist()
+            assert hand["angle"] == pytest.approx(place * frequency)
+            assert hand["values"] == pytest.approx(values, abs=1e-6)
+        x = torch.zeros(1, 1, 2, D, dtype=torch.float64)
+        x[0, 0, :, pair] = torch.tensor([state["key"], state["query"]])
+        turned = rotate(x, torch.tensor([places]), "interleaved", base)[0, 0, :, pair]
+        for vector, wanted in zip(got["vectors"], turned.tolist(), strict=True):
+            assert vector["values"] == pytest.approx(wanted)
+            across, up = wanted[1], wanted[0]
+            angle = torch.tensor(vector["start"] + vector["angle"], dtype=torch.float64)
+            length = torch.tensor(vector["vector"], dtype=torch.float64).norm()
+            assert [length * angle.sin(), length * angle.cos()] == pytest.approx([across, up])
+        assert got["score"] == pytest.approx((turned[0] @ turned[1]).item())
+
+
+@needs_node
+def test_angle_product_and_score_of_two_positions_are_the_same_wherever_they_stand():
+    seen = {}
+    for state, got in zip(CLOCKS, node(f"{json.dumps(CLOCKS)}.map(m.clock)"), strict=True):
+        found = [got["hands"][1]["angle"] - got["hands"][0]["angle"], got["product"], got["score"]]
+        key = state["k"], state["pair"]
+        assert found == pytest.approx(seen.setdefault(key, found), abs=1e-12), key
+    assert len({round(score, 9) for _, _, score in seen.values()}) == 1 + 4 * 4  # k = 0 is one
+
+
+@needs_node
+@pytest.mark.parametrize("D", EXPLORABLES["offsets"].controls["D"][1])
+def test_products_of_encodings_are_the_library_s_and_constant_on_each_diagonal(D):
+    T = defaults("offsets")["T"]
+    bases = EXPLORABLES["offsets"].controls["base"][1]
+    all_got = node(f"{bases}.map((base) => m.products({{T: {T}, D: {D}, base}}))")
+    for base, got in zip(bases, all_got, strict=True):
+        codes = sinusoid(torch.arange(T), D, float(base)).double()
+        products = torch.tensor(got["table"], dtype=torch.float64)
+        torch.testing.assert_close(products, codes @ codes.T, rtol=0, atol=1e-6 * D)
+        assert [d["offset"] for d in got["diagonals"]] == list(range(1 - T, T))
+        for d in got["diagonals"]:
+            cells = products.diagonal(-d["offset"])
+            assert (d["cells"], d["least"], d["most"]) == (len(cells), cells.min(), cells.max())
+            assert d["most"] - d["least"] < 1e-12
 
 
 STEPPER = defaults("stepper")
@@ -395,13 +462,19 @@ def test_text_says_what_the_page_would_show():
 @pytest.mark.parametrize(
     ("name", "state", "message"),
     [
-        ("lodger", {}, r"name must be one of \['ledger', .*, 'stepper'\]; got 'lodger'"),
+        (
+            "lodger",
+            {},
+            r"name must be one of \['clock', 'ledger', 'mask', 'offsets', .*\]; got 'lodger'",
+        ),
         ("ledger", {"Tx": 3}, r"has no 'Tx'; it has \['Tq', 'Tk', 'Dh'\]"),
         ("ledger", {"B": 2}, "has no 'B'"),
         ("ledger", {"Tq": 13}, "Tq must be one of .*got 13"),
         ("ledger", {"Tq": True}, "Tq must be one of .*got True"),
         ("saturation", {"Dh": 65}, "Dh must be one of .*got 65"),
         ("mask", {"pattern": "triangle"}, "pattern must be one of .*'causal'.*got 'triangle'"),
+        ("clock", {"k": 13}, "k must be one of .*got 13"),
+        ("offsets", {"D": 5}, r"D must be one of \[2, 4, 8, .*got 5"),
         ("routes", {"query": "cow"}, "query must be one of .*'cat'.*got 'cow'"),
         ("stepper", {"step": 12}, "step must be one of .*got 12"),
         ("saturation", {"divided": 1}, "divided must be one of .*got 1"),

@@ -24,6 +24,13 @@ class Entry:
 
 
 EXPLORABLES = {
+    "clock": Entry(
+        "one pair of a position's sine and cosine as a hand on a circle, for two positions, and a "
+        "query and a key that are turned as far",
+        {"t": (1, range(31)), "k": (2, range(13)), "pair": (0, range(4))},
+        # Lengths of √5 both, so their product is 5 times a cosine: 4, with neither turned.
+        {"D": 8, "base": 10_000, "query": [2, 1], "key": [1, 2]},
+    ),
     "ledger": Entry(
         "the sizes, bytes and operations of one attention call, and which wrong line of code "
         "would run",
@@ -42,6 +49,15 @@ EXPLORABLES = {
             "empty": ("nan", ["nan", "zeros", "fill"]),  # what a row with nothing to read gives
         },
         {"scores": [[1, 0, 2, 0], [2, 1, 0, 1], [0, 2, 1, 3], [1, 0, 1, 2]]},
+    ),
+    "offsets": Entry(
+        "the product of every two sinusoidal encodings, and the product against the offset",
+        {
+            "D": (16, [2**e for e in range(1, 8)]),
+            "base": (10_000, [10**e for e in range(1, 6)]),
+            "offset": (6, range(-23, 24)),  # of the diagonal that is marked: row - column
+        },
+        {"T": 24},
     ),
     "routes": Entry(
         "which words a query reads with each of two heads, what they bring, and what one wide "
