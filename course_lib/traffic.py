@@ -102,26 +102,39 @@ def tiled_elements(Tq: int, Tk: int, Dh: int, Dv: int, block_q: int) -> int:
 def largest(call: Callable[[], object]) -> torch.Size:
     """Run a call and tell the shape of the largest tensor that any operation in it makes.
 
-    Of equal ones, the first. A view makes nothing: its numbers are another tensor's.
+    A view makes nothing: its numbers are another tensor's.
     """
-    with _Largest() as seen:
+    with Largest() as seen:
         call()
     return seen.shape
 
 
-class _Largest(TorchDispatchMode):
-    """Looks at the result of every operation, those of a backward pass too."""
+class Largest(TorchDispatchMode):
+    """Remembers the largest tensor that is made while this is on, in a backward pass too.
 
-    shape = torch.Size([0])
+    Of two as large, the one that doesn't hold bools.
+    """
+
+    shape, dtype = torch.Size([0]), torch.bool
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here, and each operation would pay for asking
 
     def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
+        """Run one operation of torch, and look at what it made."""
         kwargs = kwargs or {}
         result = fn(*args, **kwargs)
         given = {_storage(x) for x in (*args, *kwargs.values()) if isinstance(x, Tensor)}
-        made = result if isinstance(result, tuple | list) else (result,)
-        made = [x.shape for x in made if isinstance(x, Tensor) and _storage(x) not in given]
-        self.shape = max([self.shape, *made], key=torch.Size.numel)
+        for made in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(made, Tensor) and _storage(made) not in given:
+                self._see(made.shape, made.dtype)
         return result
+
+    def _see(self, shape: torch.Size, dtype: torch.dtype) -> None:
+        size = shape.numel(), dtype != torch.bool
+        if size > (self.shape.numel(), self.dtype != torch.bool):
+            self.shape, self.dtype = shape, dtype
 
 
 def _storage(tensor: Tensor) -> int:

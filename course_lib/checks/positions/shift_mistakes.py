@@ -78,7 +78,7 @@ ANGLES = (
         "angle by the number of the pair",
         _of_rates(lambda i, D: i),
         "Pair i is turned by k times i, so the first not at all.",
-        "How far does pair i turn in one step? The sinusoid has the answer in its exponent.",
+        "The sinusoid has it in its exponent: how far does pair i turn in one step?",
     ),
     in_shift(
         "i/D where i counts pairs",

@@ -135,7 +135,7 @@ ANGLES = (
         "the power before the quotient",
         lambda T, D: in_turns(counted(T) / 10_000 ** (2 * pairs(D)) / D, D),
         "The position is divided by 10000^(2i) first and then by D: the first pair turns with t/D.",
-        "What belongs in the exponent: 2i or 2i/D? Python takes a power before a quotient.",
+        "Python takes a power before a quotient. What belongs in the exponent: 2i or 2i/D?",
     ),
     in_clock(
         "e for the base",

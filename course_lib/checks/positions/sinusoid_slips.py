@@ -214,7 +214,7 @@ PLACES = (
         "an axis for the batch",
         lambda T, D: sinusoid(T, D)[None],
         "The numbers are right, with an axis too many in front: [1, T, D].",
-        "Which two axes does the task ask for? An axis of 1 can be added where it is needed.",
+        "An axis of 1 can be added where it is needed. Which two axes does the task ask for?",
     ),
     in_clock(
         "a table of 5000",

@@ -202,7 +202,7 @@ OTHER = (
         "axes to broadcast",
         lambda H: slopes(H)[:, None, None],
         "The slopes are right, but shaped [H, 1, 1].",
-        "How many axes does the task ask for? Those of size 1 can be added where they are needed.",
+        "Axes of size 1 can be added where they are needed. How many does the task ask for?",
     ),
     in_bias(
         "a list",

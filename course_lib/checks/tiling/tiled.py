@@ -4,39 +4,13 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.checks.compare import TOLERANCE, difference
 from course_lib.checks.question import Probe
+from course_lib.traffic import Largest
 
 MANY = 2  # tiles: less than a row or a column of them, more than sums that meet in one tile need
 CLOSE = 1e-4  # beside the largest number: scores in the hundreds are rounded by this much
-
-
-class Largest(TorchDispatchMode):
-    """Remembers the shape of the largest tensor that torch makes while this is on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.elements, self.shape, self.holds = 0, [], ""
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled here, and each operation would pay for asking
-
-    def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
-        """Run one operation of torch, and look at what it made."""
-        made = fn(*args, **(kwargs or {}))
-        for tensor in made if isinstance(made, tuple | list) else (made,):
-            if isinstance(tensor, Tensor):
-                self._see(tensor)
-        return made
-
-    def _see(self, tensor: Tensor) -> None:
-        if tensor.numel() > self.elements:
-            self.elements, self.shape, self.holds = tensor.numel(), list(tensor.shape), "bools"
-        if tensor.numel() == self.elements and tensor.dtype != torch.bool:
-            self.shape, self.holds = list(tensor.shape), "numbers"
 
 
 def _call(Tq: int, Tk: int, blocks: tuple[int, int], causal: bool = False, widths=(4, 6)):
@@ -62,9 +36,10 @@ def _too_large(fn: Callable, q, k, v, block_q, block_k, is_causal) -> dict:
     """Observe the largest tensor that is made, where it is as large as many tiles."""
     with Largest() as largest:
         fn(q, k, v, block_q, block_k, is_causal)
-    if largest.elements < MANY * block_q * block_k:
+    if largest.shape.numel() < MANY * block_q * block_k:
         return {"shape": [], "holds": ""}
-    return {"shape": largest.shape, "holds": largest.holds}
+    holds = "bools" if largest.dtype == torch.bool else "numbers"
+    return {"shape": list(largest.shape), "holds": holds}
 
 
 def _named_size(got: dict, want: dict, *call: object) -> str:
