@@ -1,7 +1,8 @@
 """Positions: how attention, which sees a set, is told the order of its tokens.
 
-Positions are always passed, never counted inside: so a cache, whose first new token is not at 0,
-and left padding, where the first token stands late, are right by construction.
+`sinusoid`, `Learned` and `rotate` are given positions: so a cache, whose first new token is not at
+0, and left padding, where the first token stands late, can be counted right. ALiBi and T5 count
+places, the last query at the last key: neither a cache nor left padding changes a distance.
 """
 
 import math

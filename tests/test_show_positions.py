@@ -56,7 +56,7 @@ def test_swaps_alt_names_the_pairs_that_look_alike():
 
 
 def test_bias_alt_gives_the_slopes():
-    assert "slope 1/2, slope 1/4, slope 1/8." in charts.bias_grids(4, 8).alt
+    assert "first three of 8 heads: slope 1/2, slope 1/4, slope 1/8." in charts.bias_grids(4, 8).alt
 
 
 def test_bias_grids_write_what_is_added(monkeypatch):

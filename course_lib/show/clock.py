@@ -33,6 +33,8 @@ def clock_view() -> Picture:
     each = [_turned(state, [t, t + state["k"]]).prod(0).sum().item() for t in starts]
     score = " or ".join(sorted({f"{product:.3f}" for product in each}))
     score += f" for every t from {starts[0]} to {starts[-1]}"
+    long = given.norm(dim=-1).prod()
+    angle = math.atan2(*turned[1].tolist()) - math.atan2(*turned[0].tolist())
 
     fig, axes = plt.subplots(1, 2, figsize=(7.5, 4))
     for ax, vectors, looks in zip(axes, (hands, turned), (HANDS, VECTORS), strict=True):
@@ -40,10 +42,12 @@ def clock_view() -> Picture:
     for vector, look in zip(given, VECTORS, strict=True):
         _hand(axes[1], vector, look | {"linestyle": ":", "linewidth": 1.8})
     _names(axes[0], hands, [f"t = {places[0]}", f"t + k = {places[1]}"], HANDS)
+    _names(axes[1], given, [f"k = {state['key']}", f"q = {state['query']}"], VECTORS)
     _names(axes[1], turned, [f"key at {places[0]}", f"query at {places[1]}"], VECTORS)
     axes[0].set_xlabel(f"angle between: {between:g} rad")
-    axes[1].set_xlabel(f"q · k = {score}")
-    for ax, note in zip(axes, ("sine to the right, cosine up", "dotted: as given"), strict=True):
+    axes[1].set_xlabel(f"q · k = {long:g} cos {angle % (2 * math.pi):.3f} = {score}")
+    notes = "sine to the right, cosine up", "first feature up, second to the right"
+    for ax, note in zip(axes, notes, strict=True):
         ax.set_title(note, weight="normal", fontsize=11, loc="center")
     style.headline(fig, f"Positions {state['k']} apart stand {between:g} radians apart")
     said = " and ".join(
@@ -56,7 +60,8 @@ def clock_view() -> Picture:
         f"{state['query']} turned by its position {places[1]}: their "
         f"product is {score}."
     )
-    return figure(fig, alt, "Angles grow clockwise from the top.")
+    caption = "Angles grow clockwise from the top. Dotted: as given. "
+    return figure(fig, alt, caption + f"Hands are drawn at length 1; {long:g} is |q| times |k|.")
 
 
 def _hands(state: dict, places: Sequence[int]) -> Float[Tensor, "N 2"]:

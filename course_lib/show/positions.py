@@ -66,12 +66,12 @@ def heat_map(pe: Float[Tensor, "T D"]) -> Picture:
         "from position to position; further down the stripes grow wider, and the lowest rows "
         f"hardly change. A turn takes {turns[0]} positions in pair 0, {turns[-1]} in the last."
     )
-    return figure(fig, alt, "Purple: 1. Orange: −1.")
+    return figure(fig, alt, "Purple: 1. White: 0. Orange: −1.")
 
 
 def swaps(panels: Mapping[str, Float[Tensor, "T T"]], title: str) -> Picture:
     """How much the output moves when two tokens change places; hatched where it doesn't."""
-    fig, axes = plt.subplots(1, len(panels), figsize=(7.5, 3))
+    fig, axes = plt.subplots(1, len(panels), figsize=(7.5, 3.3))
     top = float(torch.cat([m.flatten() for m in panels.values()]).quantile(0.97))
     said = []
     for ax, (name, moved) in zip(axes, panels.items(), strict=True):
@@ -79,6 +79,8 @@ def swaps(panels: Mapping[str, Float[Tensor, "T T"]], title: str) -> Picture:
         still = (moved < 1e-5) & ~torch.eye(T, dtype=torch.bool)
         shown = moved.masked_fill(still, math.nan)
         _cells(ax, shown, top, style.WEIGHTS_MAP, least=0)
+        for i in range(T):
+            ax.add_patch(plt.Rectangle((i - 0.5, i - 0.5), 1, 1, facecolor="white"))
         ax.set_title(name, weight="normal", fontsize=11, loc="center")
         ax.set(xlabel="token", xticks=range(0, T, 2), yticks=range(0, T, 2))
         pairs = [f"{i} and {j}" for i, j in still.nonzero().tolist() if i < j]
@@ -89,7 +91,7 @@ def swaps(panels: Mapping[str, Float[Tensor, "T T"]], title: str) -> Picture:
     return figure(
         fig,
         alt,
-        "Brighter: the output moves more. Hatched: not at all. Diagonal: nothing is exchanged.",
+        "Brighter: the output moves more. Hatched: not at all. White: nothing is exchanged.",
     )
 
 
@@ -110,10 +112,11 @@ def bias_grids(T: int, H: int) -> Picture:
     axes[0].set_ylabel("query")
     style.headline(fig, "A head's slope times the distance is taken from its scores")
     alt = (
-        f"Grids of {T} queries by {T} keys for three heads: {', '.join(steep)}. Each key has minus "
-        "the slope times its distance; a query's own key has 0; later keys are hatched."
+        f"Grids of {T} queries by {T} keys for the first three of {H} heads: {', '.join(steep)}. "
+        "Each key has minus the slope times its distance; a query's own key has 0; later keys are "
+        "hatched."
     )
-    return figure(fig, alt)
+    return figure(fig, alt, f"The first three of {H} heads. Hatched: later keys.")
 
 
 def reach_lines(
@@ -147,8 +150,8 @@ def bucket_steps(furthest: int, shown: int) -> Picture:
     ax.step(range(shown + 1), bucket.numpy(), where="mid", **CYCLE[0])
     ax.annotate(f"one bucket a distance\nup to {single - 1}", (single, single - 1), (12, -16),
                 textcoords="offset points", va="center")  # fmt: skip
-    ax.annotate(f"one bucket for {last}\nand all beyond", (last, int(bucket.max())), (8, -26),
-                textcoords="offset points", va="center")  # fmt: skip
+    ax.annotate(f"the last: {last} to {furthest},\nand all beyond", (last, int(bucket.max())),
+                (8, -26), textcoords="offset points", va="center")  # fmt: skip
     ax.set(xlabel="distance to the key", ylabel="number of the bias", xlim=(-2, shown + 4))
     ax.grid(True)
     ax.set_title(f"{int(bucket.max()) + 1} learned numbers a head serve every distance")
@@ -161,23 +164,23 @@ def bucket_steps(furthest: int, shown: int) -> Picture:
 
 def _turned(ax: Axes, step: float) -> None:
     """A query and a key two positions apart, at two places: the angle between them stays."""
-    start = {"query": 0.15, "key": 0.45}
+    start = {"query": -1.42, "key": -1.12}  # clockwise from the top, as on a clock
     for query, key, length in ((3, 1, 0.62), (7, 5, 1)):
         ends = []
         for role, position in (("query", query), ("key", key)):
             angle = start[role] + step * position
-            x, y = length * math.cos(angle), length * math.sin(angle)
+            x, y = length * math.sin(angle), length * math.cos(angle)
             look = style.ROLES[role]
             ax.plot([0, x], [0, y], color=look["color"], linestyle=look["linestyle"])
             ax.plot(x, y, color=look["color"], marker=look["marker"])
             far = 1 + 0.17 / length
             ax.annotate(f"{role[0]}{position}", (far * x, far * y), ha="center", va="center",
                         color=style.ink(look["color"]), fontsize=10)  # fmt: skip
-            ends.append(math.degrees(angle))
+            ends.append(90 - math.degrees(angle))
         wide = 0.62 * length
         arc = mpl.patches.Arc((0, 0), wide, wide, theta1=min(ends), theta2=max(ends), lw=1.2)
         ax.add_patch(arc)
-    ax.set(xlim=(-1.25, 0.75), ylim=(-0.55, 1.45), aspect="equal", xticks=[], yticks=[])
+    ax.set(xlim=(-0.75, 1.25), ylim=(-0.55, 1.45), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
 

@@ -13,7 +13,9 @@ from course_lib.checks.positions import (
     slopes,
 )
 from course_lib.checks.positions.count_mistakes import COUNT
+from course_lib.checks.positions.count_slips import SLIPS
 from course_lib.checks.positions.rotate_mistakes import ROTATE
+from course_lib.checks.positions.rotate_places import PLACES as ROTATE_PLACES
 from course_lib.checks.positions.rotate_slips import ROTATE as ROTATE_SLIPS
 from course_lib.checks.positions.shift_mistakes import ANGLES as SHIFT_ANGLES
 from course_lib.checks.positions.shift_slips import FORMS
@@ -54,7 +56,7 @@ QUESTIONS = (
         minutes=15,
         reference=right_rotate.rotate,
         probes=rotate.ROTATE,
-        mistakes=ROTATE + ROTATE_SLIPS,
+        mistakes=ROTATE + ROTATE_SLIPS + ROTATE_PLACES,
         alternatives=right_rotate.ROTATE,
     ),
     Question(
@@ -76,7 +78,7 @@ QUESTIONS = (
         minutes=10,
         reference=right_count.positions_of,
         probes=count.COUNT,
-        mistakes=COUNT,
+        mistakes=COUNT + SLIPS,
         alternatives=right_count.COUNT,
     ),
 )

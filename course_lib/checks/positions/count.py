@@ -7,7 +7,8 @@ from torch import Tensor
 
 from course_lib.checks.question import Probe
 
-CACHED = 3  # fewer than the new tokens, so that a floor of 3 isn't a start at 3
+FEW = 2, 4  # cached: fewer than the new tokens, so that a floor isn't a start
+LONG = 2_100  # float16 knows no odd number above 2,048
 
 
 def _form(fn: Callable, real: Tensor, cached: int) -> object:
@@ -56,6 +57,15 @@ def _counted(got: Tensor, want: Tensor, real: Tensor, cached: int) -> str:
     )
 
 
+def _counted_far(got: Tensor, want: Tensor, real: Tensor, cached: int) -> str:
+    """The first token of a long row that goes wrong."""
+    b, t = (got != want).nonzero()[0].tolist()
+    return (
+        f"sequence {b}, {real.shape[1]:,} real tokens: token {t:,} gets {got[b, t].item():,g}; "
+        f"expected {want[b, t].item():,}"
+    )
+
+
 def _lowest(got: Tensor, want: Tensor, real: Tensor, cached: int) -> str:
     """The first row that has a position below 0, and the lowest of it."""
     b = int((got < 0).nonzero()[0])
@@ -65,11 +75,18 @@ def _lowest(got: Tensor, want: Tensor, real: Tensor, cached: int) -> str:
     )
 
 
-def _padded(*sides: str, T: int, cached: int = 0) -> Callable[[torch.Generator], tuple]:
-    """Draw a row for each side: left, right, middle, both, alone (no real token) or none."""
+def _padded(
+    *sides: str, T: int, cached: tuple[int, int] = (0, 0)
+) -> Callable[[torch.Generator], tuple]:
+    """Draw a row for each side: left, right, middle, both, alone (no real token) or none.
+
+    And a number from `cached`, both ends included.
+    """
+    low, high = cached
 
     def draw(g: torch.Generator) -> tuple[Tensor, int]:
-        return torch.stack([_one_row(side, T, g) for side in sides]), cached
+        number = int(torch.randint(low, high + 1, (), generator=g))
+        return torch.stack([_one_row(side, T, g) for side in sides]), number
 
     return draw
 
@@ -102,25 +119,28 @@ COUNT = (
         observe=_form,
         fails=lambda got, want, *_: f"what comes back is {got}; expected {want}",
     ),
-    _counts("no padding, nothing cached: 0, 1, 2, ...", _padded("none", "none", "none", T=5)),
+    Probe(
+        f"no padding, nothing cached: 0, 1, 2, ... to {LONG - 1:,}",
+        _padded("none", "none", T=LONG),
+        observe=_of_the_real,
+        fails=_counted_far,
+    ),
     _counts(
-        "padding on the left: the first real token is 0",
+        "padding on the left: the real tokens are 0, 1, 2, ...",
         _padded("left", "left", "left", "left", T=7),
     ),
     _counts(
-        "padding on the right: the real tokens from 0",
+        "padding on the right: the real tokens are 0, 1, 2, ...",
         _padded("right", "none", "right", T=6),
     ),
     _counts(
-        "padding in the middle isn't counted", _padded("middle", "left", "middle", "both", T=8)
+        "padding in the middle: the real tokens are 0, 1, 2, ... across it",
+        _padded("middle", "left", "middle", "both", T=8),
     ),
+    _counts("1 cached, one new token: 1", _padded("none", T=1, cached=(1, 1))),
     _counts(
-        f"{CACHED} cached, one new token each: {CACHED}",
-        _padded("none", "none", "none", T=1, cached=CACHED),
-    ),
-    _counts(
-        f"{CACHED} cached, then padding and new tokens: the first real one is {CACHED}",
-        _padded("left", "middle", "none", "both", "right", T=6, cached=CACHED),
+        f"{FEW[0]} to {FEW[1]} cached, then padding: real tokens are `cached`, `cached` + 1, ...",
+        _padded("left", "middle", "none", "both", "right", T=6, cached=FEW),
     ),
     Probe(
         "no position is below 0, not even at padding",

@@ -154,24 +154,24 @@ ROTATE = (
         fails=_turn,
     ),
     Probe(
-        "Dh 8: feature i turns together with feature i + 4",
+        "Dh 8: a vector with feature i alone comes back with features i and i + 4",
         inputs=_one_feature_each,
         observe=_went,
         fails=_went_elsewhere,
     ),
     Probe(
-        "Dh 8: pair i turns by 10000^(-i/4) radians a position",
+        "Dh 8: at position p features i and i + 4 turn by p / 10000^(i/4)",
         inputs=_in_turn(1, 3, 5, 8),
         fails=_turn,
     ),
     Probe(
-        "positions as they are given, in any order",
+        "Dh 6, positions given in any order: the same rule",
         inputs=_scattered(1, 4, 4, 6),
         tolerance=1e-4,
         fails=_turn,
     ),
     Probe(
-        "3 sequences of 3 heads: each sequence by its own positions, in all heads",
+        "3 sequences of 3 heads, each sequence with its own positions: the same rule",
         inputs=_scattered(3, 3, 4, 10),
         tolerance=1e-4,
         fails=_turn,
@@ -186,7 +186,7 @@ ROTATE = (
         ),
     ),
     Probe(
-        "x in bfloat16 near position 30,000: neighbours still turn one radian apart",
+        "x in bfloat16 near position 30,000: the same rule, in the digits of bfloat16",
         inputs=_far_off,
         fails=_turn,
     ),

@@ -157,12 +157,6 @@ ROTATE = (
         "Where does the pair (0, 1) go if it turns forwards by a quarter?",
     ),
     _in_shift(
-        "both sines taken off",
-        but_for(turn=lambda a, b, cos, sin: (a * cos - b * sin, b * cos - a * sin)),
-        "Both sines are taken off: lengths change, so this isn't a turn.",
-        "Where does the pair (1, 0) go if it turns forwards by a quarter?",
-    ),
-    _in_shift(
         "a mirror",
         but_for(turn=lambda a, b, cos, sin: (a * cos + b * sin, a * sin - b * cos)),
         "Pairs are mirrored: lengths stay, but at position 0 the second of each pair comes back "
@@ -176,23 +170,24 @@ ROTATE = (
         "Which of the two is 1 where nothing turns?",
     ),
     _in_shift(
-        "no partner",
-        but_for(turn=lambda a, b, cos, sin: (a * cos + a * sin, b * cos + b * sin)),
-        "Each feature is multiplied with cosine plus sine, and never meets its partner.",
+        "each its own partner",
+        but_for(turn=lambda a, b, cos, sin: (a * cos - a * sin, b * cos + b * sin)),
+        "Each feature meets itself and not its partner: the first becomes a cos - a sin, the "
+        "second b cos + b sin.",
         "Which second number does a feature need, to turn?",
+    ),
+    _in_shift(
+        "the second with sine and cosine exchanged",
+        but_for(turn=lambda a, b, cos, sin: (a * cos - b * sin, a * cos + b * sin)),
+        "The first of each pair is right. The second becomes a cos + b sin, where sine and cosine "
+        "have changed places.",
+        "What should become of the second where nothing turns, sine 0 and cosine 1?",
     ),
     _in_shift(
         "cosines alone",
         but_for(turn=lambda a, b, cos, sin: (a * cos, b * cos)),
         "Each feature is multiplied with the cosine alone: that shrinks, and turns nothing.",
         "Which second number does a feature need, to turn?",
-    ),
-    _in_turn(
-        "added, not turned",
-        but_for(turn=lambda a, b, cos, sin: (a + sin, b + cos)),
-        "Sines and cosines are added to x, as to embeddings: the score then depends on where both "
-        "stand.",
-        "What does a turn keep of a pair that adding doesn't?",
     ),
     _in_shift(
         "the second from the turned first",

@@ -86,25 +86,25 @@ ANYWHERE = 0, 1, 4, 9, 23
 
 SHIFT = (
     Probe(
-        "[D, D]: D 6 gives [6, 6]",
+        "[D, D] in float32 or wider: D 6 gives [6, 6]",
         inputs=lambda g: (3, 6),
         observe=size,
         fails=lambda got, want, *_: f"the form is {got}; expected {want}",
     ),
     _shifts("D 2, k 1: the one pair of position 0 moves to position 1", 1, 2, 0),
     _shifts("D 8, k 3: position 0 moves to 3, in every pair", 3, 8, 0),
-    _shifts("D 6, k 5: the same matrix moves positions 1, 2, 8 and 20", 5, 6, 1, 2, 8, 20),
+    _shifts("D 6, k 5: positions 1, 2, 8 and 20 move to 6, 7, 13 and 25", 5, 6, 1, 2, 8, 20),
     Probe(
-        "any other even D, any k from 2 to 9, from any position",
+        "any other even D, k from 2 to 9: positions 0, 1, 4, 9 and 23 move by k",
         inputs=_drawn,
         observe=_moved(*ANYWHERE),
         fails=_where(*ANYWHERE),
         tolerance=1e-4,
     ),
-    _shifts("D 8, k -4: back to earlier positions", -4, 8, 4, 7, 30),
-    _shifts("D 10, k 0: everything stays where it is", 0, 10, 0, 3, 11),
+    _shifts("D 8, k -4: positions 4, 7 and 30 move to 0, 3 and 26", -4, 8, 4, 7, 30),
+    _shifts("D 10, k 0: positions 0, 3 and 11 stay where they are", 0, 10, 0, 3, 11),
     Probe(
-        "D 4, k 500: a far shift is as exact as a near one",
+        "D 4, k 500: positions 0, 3 and 40 move to 500, 503 and 540",
         inputs=lambda g: (500, 4),
         observe=_moved(0, 3, 40),
         fails=_where(0, 3, 40),

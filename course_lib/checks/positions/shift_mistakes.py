@@ -9,7 +9,6 @@ from torch import Tensor
 from course_lib.checks.positions.shift import shift_matrix
 from course_lib.checks.positions.waves import pairs
 from course_lib.checks.question import Mistake
-from course_lib.positions import frequencies
 
 in_shift = partial(Mistake, reread='05, "A shift is a rotation"')
 
@@ -121,6 +120,12 @@ ANGLES = (
         "Where does S take position 0 if k is 0?",
     ),
     in_shift(
+        "a step too few",
+        lambda k, D: shift_matrix(k - 1, D),
+        "S moves by k - 1.",
+        "Where does S take position 0 if k is 1?",
+    ),
+    in_shift(
         "k without its sign",
         lambda k, D: shift_matrix(abs(k), D),
         "A negative k moves forward, as its absolute value does.",
@@ -150,18 +155,5 @@ ANGLES = (
         lambda k, D: torch.eye(D).roll(k, 0),
         "S moves numbers to other features, as a shift of a list would.",
         "What changes when the position grows by k: the place of a wave or its angle?",
-    ),
-    in_shift(
-        "ones beside the diagonal",
-        lambda k, D: torch.diag(torch.ones(max(D - abs(k), 0)), -k)[:D, :D],
-        "S has ones on one diagonal: it moves numbers to other features and drops those at the "
-        "end.",
-        "What changes when the position grows by k: the place of a wave or its angle?",
-    ),
-    in_shift(
-        "angles in float16",
-        lambda k, D: blocks(k * frequencies(D).half()).float(),
-        "The angles are held in float16, which has 11 bits: near 500 it knows quarters only.",
-        "Which dtype keeps enough digits, until sine and cosine are taken?",
     ),
 )

@@ -37,11 +37,6 @@ def _elementwise(k, D):
     return (there / here).diag()
 
 
-def _fitted_on_few(k, D):
-    t = torch.arange(D // 2)
-    return (torch.linalg.pinv(waves(t, D)) @ waves(t + k, D)).T
-
-
 def _never_filled(k, D):
     S = torch.zeros(D, D, dtype=torch.float64)
     return S + (k * frequencies(D)).cos().repeat_interleave(2).diag()
@@ -56,6 +51,28 @@ def _beside_everywhere(k, D):
 def _all_but_the_last(k, D):
     S = shift_matrix(k, D)
     S[-2:] = 0
+    return S
+
+
+def _own_exponents(k, D):
+    S = torch.zeros(D, D, dtype=torch.float64)
+    for j in range(D):
+        angle = torch.tensor(k * 10_000 ** (-j / D))
+        S[j, j] = angle.cos()
+        S[j, j + 1 - 2 * (j % 2)] = angle.sin() * (1 - 2 * (j % 2))
+    return S
+
+
+def _stacked_in_front(k, D):
+    angles = k * frequencies(D)
+    c, s = angles.cos(), angles.sin()
+    return torch.block_diag(*torch.stack([c, s, -s, c]).view(-1, 2, 2))
+
+
+def _striped(k, D):
+    S, angles = torch.zeros(D, D), (k * frequencies(D)).float()
+    S[::2, ::2] = S[1::2, 1::2] = angles.cos()
+    S[::2, 1::2], S[1::2, ::2] = angles.sin(), -angles.sin()
     return S
 
 
@@ -105,6 +122,33 @@ FORMS = (
         "torch.block_diag is given all blocks as one tensor of three axes; it wants each as an "
         "argument of its own.",
         "How does Python hand over the entries of a list one by one?",
+    ),
+    in_shift(
+        "added to the identity",
+        lambda k, D: torch.eye(D) + shift_matrix(k, D),
+        "S is the right matrix plus the identity: pe(t) itself is added to the moved one.",
+        "What stands on the diagonal before your blocks are added to it?",
+    ),
+    in_shift(
+        "stacked in front",
+        _stacked_in_front,
+        "Cosines and sines are stacked on an axis in front, so each block of four is read from "
+        "several pairs. With one pair nothing shows.",
+        "On which axis must the four numbers of a pair stand, so that they lie side by side?",
+    ),
+    in_shift(
+        "own exponent for the cosine's row",
+        _own_exponents,
+        "Each feature j has an exponent j/D of its own: the two rows of a block are turned by "
+        "different angles.",
+        "The features of a pair share one angle: which number stands in the exponent of both?",
+    ),
+    in_shift(
+        "stripes",
+        _striped,
+        "Cosines and sines fill every second entry of every second row: each pair also takes in "
+        "all the others.",
+        "Which entries of S must be zero for a pair to depend on itself alone?",
     ),
     in_shift(
         "the cosine with a minus",
@@ -164,12 +208,6 @@ FORMS = (
         _elementwise,
         "S divides pe(k) by pe(0) feature by feature, and the sines of pe(0) are zero.",
         "Which two features of pe(t) does sin(t + k) depend on?",
-    ),
-    in_shift(
-        "fitted on too few positions",
-        _fitted_on_few,
-        "S is fitted on fewer than D positions, which many matrices satisfy; elsewhere it fails.",
-        "How many positions does it take to fix D x D numbers? Or which formula needs none?",
     ),
     in_shift(
         "a sinusoid for the matrix",

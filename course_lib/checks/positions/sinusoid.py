@@ -15,11 +15,12 @@ def sinusoid(T: int, D: int) -> Tensor:
 
 
 def size(fn: Callable, *inputs: object) -> object:
-    """Observe the size, and whether the entries are floats."""
+    """Observe the size, and whether the entries are floats of at least 32 bits."""
     out = fn(*inputs)
     if not isinstance(out, Tensor):
         return out
-    kind = "floats" if out.is_floating_point() else str(out.dtype).removeprefix("torch.")
+    wide = out.dtype in (torch.float32, torch.float64)
+    kind = "float32 or wider" if wide else str(out.dtype).removeprefix("torch.")
     return f"{kind}, {list(out.shape)}"
 
 
@@ -46,15 +47,24 @@ def _drawn(g: torch.Generator) -> tuple[int, int]:
 
 SINUSOID = (
     Probe(
-        "[T, D]: T 5, D 8 give [5, 8]",
+        "[T, D] in float32 or wider: T 5, D 8 give [5, 8]",
         inputs=lambda g: (5, 8),
         observe=size,
         fails=lambda got, want, *_: f"the form is {got}; expected {want}",
     ),
     _table("T 1, D 6: position 0 is 0, 1, 0, 1, 0, 1", 1, 6),
-    _table("T 7, D 2: the first pair is sin(t), cos(t)", 7, 2),
-    _table("T 6, D 8: each pair turns a tenth as fast as the one before", 6, 8, points=2),
-    Probe("any other even D: pair i turns with 1 / 10000^(2i/D)", _drawn, fails=_entry),
-    _table("T 5, D 7: the last feature is a sine without its cosine", 5, 7),
-    _table("T 300, D 4: far positions are as exact as near ones", 300, 4, tolerance=1e-3),
+    _table("T 7, D 2: row t is sin(t), cos(t)", 7, 2),
+    _table("T 6, D 8: row t is sin(t), cos(t), sin(t/10), cos(t/10), and so on", 6, 8, points=2),
+    Probe(
+        "any other even D: features 2i, 2i + 1 are sine and cosine of t / 10000^(2i/D)",
+        _drawn,
+        fails=_entry,
+    ),
+    _table("T 5, D 7: three pairs, and feature 6 is the sine of t / 10000^(6/7)", 5, 7),
+    _table(
+        "T 300, D 4: sin(t), cos(t), sin(t/100), cos(t/100) up to position 299",
+        300,
+        4,
+        tolerance=1e-3,
+    ),
 )

@@ -47,6 +47,12 @@ def _halved_rates(T, D):
     return torch.where(torch.arange(D) % 2 == 0, own.sin(), own.cos())
 
 
+POWER_FIRST = (
+    "10000 is raised to 2i, and D comes in after: Python takes a power before a quotient. In whole "
+    "numbers 10000^6 no longer fits: it wraps round, and no error says so.",
+    "What belongs in the exponent, 2i or 2i/D, and how does Python learn that?",
+)
+
 FASTER = (
     "Each pair turns faster than the one before: the position is multiplied by 10000^(2i/D).",
     "What does the task do with 10000^(2i/D): multiply by it or divide?",
@@ -79,18 +85,6 @@ ANGLES = (
         "Each feature j has the exponent 2j/D: sine and cosine of a pair turn at different rates, "
         "and the rates fall too fast from pair to pair.",
         "Features 2i and 2i+1 share one angle: which exponent do both get, for i = 0 and i = 1?",
-    ),
-    in_clock(
-        "cosine from the next pair",
-        lambda T, D: torch.stack(
-            [
-                (counted(T) * frequencies(D)).sin(),
-                (counted(T) * 10_000 ** (-2 * (pairs(D) + 1) / D)).cos(),
-            ],
-            -1,
-        ).flatten(1)[:, :D],
-        "The sines are right. Each cosine turns at the rate of the pair after its own.",
-        "Which i do the features 2i and 2i+1 share?",
     ),
     in_clock(
         "the last pair at 1/10000",
@@ -133,21 +127,25 @@ ANGLES = (
     ),
     in_clock(
         "the power before the quotient",
-        lambda T, D: in_turns(counted(T) / 10_000 ** (2 * pairs(D)) / D, D),
-        "The position is divided by 10000^(2i) first and then by D: the first pair turns with t/D.",
-        "Python takes a power before a quotient. What belongs in the exponent: 2i or 2i/D?",
+        lambda T, D: in_turns(counted(T) / 10_000 ** torch.arange(0, D, 2) / D, D),
+        *POWER_FIRST,
+    ),
+    in_clock(
+        "the power before the quotient, then divided by",
+        lambda T, D: in_turns(counted(T) / (10_000 ** torch.arange(0, D, 2) / D), D),
+        *POWER_FIRST,
+    ),
+    in_clock(
+        "1000 for the base",
+        rates(lambda i, D: 1_000 ** (-2 * i / D)),
+        "The base of the powers is 1000: pair i turns with 1 / 1000^(2i/D).",
+        "How many zeros has the base that the task names?",
     ),
     in_clock(
         "e for the base",
         rates(lambda i, D: (-2 * i / D).exp()),
         "The base of the powers is e: pair i turns with exp(-2i/D).",
         "By which logarithm must the exponent be multiplied so that exp gives powers of 10000?",
-    ),
-    in_clock(
-        "the logarithm rounded down",
-        rates(lambda i, D: (i * (-math.log(10_000) / D // 2)).exp()),
-        "The step of the exponent is a whole number: // rounds down all that stands before it.",
-        "What does -9.2 / 8 // 2 come to, and what did you want to divide D by?",
     ),
     in_clock(
         "degrees",
@@ -157,23 +155,17 @@ ANGLES = (
         "In which unit does torch.sin take its angle?",
     ),
     in_clock(
+        "whole turns",
+        angles(lambda angle: 2 * math.pi * angle),
+        "The angles are multiplied by 2 pi: the first pair makes a whole turn at each position, "
+        "and so never seems to move.",
+        "By how many radians does the first pair turn at each position?",
+    ),
+    in_clock(
         "angles in bfloat16",
         lambda T, D: in_turns(counted(T).bfloat16() * frequencies(D).bfloat16(), D).float(),
         "Positions, rates or angles are held in bfloat16, which has no number between 256 and 258.",
         "Which dtype keeps position 257 and its angle, until sine and cosine are taken?",
-    ),
-    in_clock(
-        "positions in bfloat16",
-        lambda T, D: in_turns(counted(T).bfloat16().float() * frequencies(D).float(), D),
-        "Positions are held in bfloat16, which has no number between 256 and 258.",
-        "Which dtype keeps position 257?",
-    ),
-    in_clock(
-        "angles in float16",
-        lambda T, D: in_turns(counted(T).half() * frequencies(D).half(), D).float(),
-        "Positions, rates or angles are held in float16, which keeps 11 bits: near 290 it "
-        "knows quarters only.",
-        "Which dtype keeps enough digits, until sine and cosine are taken?",
     ),
     in_clock(
         "rates in halves",

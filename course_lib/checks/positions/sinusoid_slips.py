@@ -38,27 +38,6 @@ def _stacked_in_front(T, D):
     return torch.stack([angles.sin(), angles.cos()]).reshape(T, -1)[:, :D]
 
 
-def _rows_in_turns(T, D):
-    feature = torch.arange(D)
-    angles = counted(T) / 10_000 ** (2 * (feature // 2) / D)
-    return torch.where(counted(T) % 2 == 0, angles.sin(), angles.cos())
-
-
-def _filled(T, D):
-    table, angles = torch.zeros(T, D), _angles(T, D).float()
-    table[:, 0::2] = angles.sin()
-    table[:, 1::2] = angles.cos()
-    return table
-
-
-def _filled_by_whole_pairs(T, D):
-    table = torch.zeros(T, D)
-    angles = (counted(T) * 10_000 ** (-2 * torch.arange(D // 2) / D)).float()
-    table[:, 0::2] = angles.sin()
-    table[:, 1::2] = angles.cos()
-    return table
-
-
 def _looped_past_the_end(T, D):
     table = torch.zeros(T, D)
     for i in range(0, D, 2):
@@ -73,6 +52,43 @@ def _last_left_at_zero(T, D):
     if D % 2:
         table[:, -1] = 0
     return table
+
+
+def _last_a_cosine(T, D):
+    table = sinusoid(T, D)
+    if D % 2:
+        table[:, -1] = _angles(T, D)[:, -1].cos()
+    return table
+
+
+def _plain_rates(D: int) -> Tensor:
+    return 10_000 ** (-torch.arange(0, D, 2) / D)
+
+
+def _written(angles: Tensor, T: int, D: int) -> Tensor:
+    table = torch.zeros(T, D)
+    table[:, 0::2] = angles.sin()
+    table[:, 1::2] = angles.cos()
+    return table
+
+
+def _no_column(T, D):
+    angles = torch.arange(T) * _plain_rates(D)
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :D]
+
+
+def _no_column_cut(T, D):
+    table, angles = torch.zeros(T, D), torch.arange(T) * _plain_rates(D)
+    table[:, 0::2] = angles.sin()
+    table[:, 1::2] = angles[:, : D // 2].cos()
+    return table
+
+
+NO_COLUMN = (
+    "Positions and rates have one axis each, [T] and [D/2]: where both are longer than 1, position "
+    "t meets pair t alone, or the sizes don't fit.",
+    "Which of the two must become a column, so that each position meets each pair?",
+)
 
 
 def _sines_alone(T, D):
@@ -116,18 +132,6 @@ PLACES = (
         "Which of the two is 0 at position 0, and which feature should that be?",
     ),
     in_clock(
-        "positions in turns",
-        _rows_in_turns,
-        "Even positions get sines in all features, odd positions cosines.",
-        "What must be even or odd to choose between sine and cosine, the position or the feature?",
-    ),
-    in_clock(
-        "sines twice",
-        lambda T, D: in_turns(_angles(T, D), D, "sin", "sin"),
-        "Both features of a pair are its sine.",
-        "Which function fills the odd features?",
-    ),
-    in_clock(
         "cosines left at zero",
         _sines_alone,
         "The odd features are zero in every row.",
@@ -135,14 +139,14 @@ PLACES = (
     ),
     in_clock(
         "odd D: too many cosines",
-        _filled,
+        lambda T, D: _written(_angles(T, D), T, D),
         "Even widths are right. An odd D has a frequency more than it has odd features, and the "
         "slice doesn't hold them all.",
         "How many of the features 0 to 6 are odd, and how many angles do they get?",
     ),
     in_clock(
         "odd D: too few sines",
-        _filled_by_whole_pairs,
+        lambda T, D: _written(counted(T) * _plain_rates(D)[: D // 2], T, D),
         "Even widths are right. For an odd D the frequencies are counted with D // 2, one fewer "
         "than there are even features.",
         "How many of the features 0 to 6 are even?",
@@ -174,6 +178,12 @@ PLACES = (
         "How many even features does D 7 have, and how many of them does your code fill?",
     ),
     in_clock(
+        "odd D: the last a cosine",
+        _last_a_cosine,
+        "Even widths are right. In an odd D the last feature is the cosine of its pair.",
+        "Is feature 6 of D 7 an even or an odd one, and what do such features hold?",
+    ),
+    in_clock(
         "odd D: widened before the exponent",
         lambda T, D: sinusoid(T, D + D % 2)[:, :D],
         "Even widths are right. For an odd D the exponents are divided by D + 1.",
@@ -187,16 +197,37 @@ PLACES = (
         "Is i / (D // 2) the same as 2i/D for D 7?",
     ),
     in_clock(
+        "no column, slices filled",
+        lambda T, D: _written(torch.arange(T) * _plain_rates(D), T, D),
+        *NO_COLUMN,
+    ),
+    in_clock(
+        "no column, stacked",
+        _no_column,
+        *NO_COLUMN,
+    ),
+    in_clock(
+        "no column, cut for an odd D",
+        _no_column_cut,
+        *NO_COLUMN,
+    ),
+    in_clock(
+        "pairs down, positions along",
+        lambda T, D: _written(torch.arange(T)[None] * _plain_rates(D)[:, None], T, D),
+        "Pairs run down the column and positions along the row: the angles are [D/2, T].",
+        "Which of the two must be the column, if row t belongs to position t?",
+    ),
+    in_clock(
+        "times the root of D",
+        lambda T, D: sinusoid(T, D) * D**0.5,
+        "Every number is multiplied by the root of D, as the paper does with embeddings.",
+        "How large is the cosine of 0 in your table, and how large should it be?",
+    ),
+    in_clock(
         "features by positions",
         lambda T, D: sinusoid(T, D).T,
         "The numbers are right, but positions stand side by side: [D, T].",
         "Which axis comes first in [T, D]?",
-    ),
-    in_clock(
-        "sizes exchanged",
-        lambda T, D: sinusoid(D, T),
-        "T is taken as the width and D as the number of positions.",
-        "In which order does the function take its two numbers?",
     ),
     in_clock(
         "pairs on an axis of their own",
@@ -215,11 +246,5 @@ PLACES = (
         lambda T, D: sinusoid(T, D)[None],
         "The numbers are right, with an axis too many in front: [1, T, D].",
         "An axis of 1 can be added where it is needed. Which two axes does the task ask for?",
-    ),
-    in_clock(
-        "a table of 5000",
-        lambda T, D: sinusoid(5_000, D),
-        "A table of 5000 positions comes back, however many are asked for.",
-        "How many rows should the result have, and which number says so?",
     ),
 )

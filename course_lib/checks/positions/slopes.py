@@ -40,7 +40,7 @@ def _one_of(*numbers: int) -> Callable[[torch.Generator], tuple]:
 
 SLOPES = (
     _of("H 8: [8], from 1/2 to 1/256, each half of the one before", 8),
-    _of("H 16: from 2^(-1/2), half a power a head", 16),
+    _of("H 16: 2^(-1/2), 2^(-1), 2^(-3/2), ... down to 2^(-8)", 16),
     _of("H 1: one head, slope 1/256", 1),
     Probe("other powers of two: 2^(-8/H), 2^(-16/H), ...", _one_of(2, 4, 32, 64), fails=_head),
     _of("H 12: the 8 slopes of H 8, then the 1st, 3rd, 5th and 7th of H 16", 12, 2),

@@ -32,6 +32,15 @@ def _by_recipe(own: Callable[[int], Tensor]) -> Callable[[int], Tensor]:
     return all_heads
 
 
+NO_POWERS = (
+    "The exponents come back, for 8 heads -1, -2 and so on, and no powers.",
+    "Which number is raised to these exponents?",
+)
+WHOLE_STEP = (
+    "The step from exponent to exponent is a whole number: // rounds it down, for 16 heads to -1.",
+    "What does -8 // 16 give, and what should the step of 16 heads be?",
+)
+
 SERIES = (
     in_bias(
         "from head 0",
@@ -60,12 +69,6 @@ SERIES = (
         "What are the exponents of 16 heads, if the last head has 1/256 too?",
     ),
     in_bias(
-        "from 1/2, whatever H",
-        lambda H: torch.logspace(-1, -8, H, base=2),
-        "The slopes run from 1/2 to 1/256 for every H above 1.",
-        "With which slope do 16 heads begin, and 4 heads?",
-    ),
-    in_bias(
         "h in the divisor",
         lambda H: 2.0 ** (-8 / torch.arange(1, H + 1)),
         "The exponent of head h is -8 / (h + 1), which grows from -8, and H isn't in it.",
@@ -74,20 +77,28 @@ SERIES = (
     in_bias(
         "the exponents themselves",
         lambda H: -8.0 * torch.arange(1, H + 1) / H,
-        "The exponents come back, -8/H, -16/H and so on, and no powers.",
-        "Which number is raised to these exponents?",
+        *NO_POWERS,
+    ),
+    in_bias(
+        "the exponents themselves, by the recipe",
+        _by_recipe(lambda P: -8.0 * torch.arange(1, P + 1) / P),
+        *NO_POWERS,
+    ),
+    in_bias(
+        "a whole step, for every H",
+        lambda H: 2.0 ** (-8 // H * torch.arange(1, H + 1)),
+        *WHOLE_STEP,
+    ),
+    in_bias(
+        "a whole step, by the recipe",
+        _by_recipe(lambda P: 2.0 ** (-8 // P * torch.arange(1, P + 1))),
+        *WHOLE_STEP,
     ),
     in_bias(
         "the power above H",
         lambda H: series(2 * power_below(H))[:H],
         "All H get the first slopes of a power of two above H; where H is a power itself, of 2H.",
         "Which power of two do 8 heads take, and which do 12 begin with?",
-    ),
-    in_bias(
-        "an arithmetic line",
-        _by_recipe(lambda P: torch.linspace(2.0 ** (-8 / P), 2.0**-8, P)),
-        "The slopes of a power of two fall by equal differences; the task's fall by equal factors.",
-        "What do the exponents do from head to head, and what do the slopes then do?",
     ),
     in_bias(
         "growing slopes",

@@ -29,9 +29,18 @@ def _above(H: int) -> int:
     return 2 ** math.ceil(math.log2(H))
 
 
+def _nearest(H: int) -> int:
+    return 2 ** round(math.log2(H))
+
+
 def _from_nearest(H):
-    P = 2 ** round(math.log2(H))
+    P = _nearest(H)
     return torch.cat([series(P), series(2 * P)[::2][: max(H - P, 0)]])
+
+
+def _from_nearest_cut_short(H):
+    P = _nearest(H)
+    return torch.cat([series(P), series(2 * P)[::2][: H - P]])
 
 
 def _strictly_below(H):
@@ -71,6 +80,13 @@ OTHER = (
         "To which side must the logarithm be rounded for the next lower power?",
     ),
     in_bias(
+        "P rounded to the nearest power, and more after it",
+        _from_nearest_cut_short,
+        "12 heads begin with all 16 slopes of 16, and more follow: the logarithm of H is rounded "
+        "to the nearest whole number.",
+        "To which side must the logarithm be rounded for the next lower power?",
+    ),
+    in_bias(
         "a natural logarithm",
         _by_natural_logarithm,
         "P is a power of two, but not the largest up to H: its exponent is a natural logarithm, "
@@ -83,6 +99,12 @@ OTHER = (
         "P is less than H even where H is a power of two: 8 heads get the slopes of 4 and then "
         "those between.",
         "Which P belongs to H 8: may it be 8 itself?",
+    ),
+    in_bias(
+        "half of H for P",
+        lambda H: torch.cat([series(H // 2), series(H // 2 * 2)[::2][: H - H // 2]]),
+        "P is half of H, rounded down: 8 heads begin with the slopes of 4, and 12 with those of 6.",
+        "Is 6 a power of two, and which is the largest that 12 heads can fill?",
     ),
     in_bias(
         "the new slopes in front",
@@ -129,34 +151,16 @@ OTHER = (
         "How many slopes of 2P must remain, and what has to happen first?",
     ),
     in_bias(
-        "the last of every second",
-        _with_tail(lambda P, H: series(2 * P)[::2][P - H :]),
-        "The added heads get every second slope of 2P, but from the flat end.",
-        "Where does the task begin to take them, at the steep or at the flat end?",
-    ),
-    in_bias(
         "the series of P goes on",
         _with_tail(lambda P, H: 2.0 ** (-8 * torch.arange(P + 1, H + 1) / P)),
         "The added heads continue the series of P beyond 1/256.",
         "Of which number of heads are the added slopes, P or 2P, and where do they begin?",
     ),
     in_bias(
-        "every second of P, and beyond",
-        _with_tail(lambda P, H: 2.0 ** (-8 * (2 * torch.arange(H - P) + 1) / P)),
-        "The exponents of the added heads are -8/P, -24/P and so on.",
-        "Of which number of heads are the added slopes, P or 2P?",
-    ),
-    in_bias(
         "added heads from exponent 0",
         _with_tail(lambda P, H: 2.0 ** (-8 * torch.arange(H - P) / P)),
         "The first added head has slope 1, the exponent 0.",
         "Which exponent does the 1st slope of 2P have?",
-    ),
-    in_bias(
-        "2P from place P on",
-        _with_tail(lambda P, H: series(2 * P)[P:H]),
-        "The added heads get the slopes of 2P from its place P on, one after the other.",
-        "At which end of 2P does the task begin, and how many does it leave out each time?",
     ),
     in_bias(
         "every second of 2H",
@@ -171,20 +175,16 @@ OTHER = (
         "How many heads are missing once P have their slopes?",
     ),
     in_bias(
+        "never cut",
+        lambda H: torch.cat([series(power_below(H)), series(2 * power_below(H))[::2]]),
+        "P slopes of 2P are added for every H, so 2P slopes come back: 16 for 8 heads and for 12.",
+        "How many heads are missing once P have their slopes, if H is 12, and if it is 8?",
+    ),
+    in_bias(
         "every second of P",
         _with_tail(lambda P, H: series(P)[::2][: H - P]),
         "The added heads get every second slope of P, which the first heads have already.",
         "Of which number of heads are the added slopes, P or 2P?",
-    ),
-    in_bias(
-        "the rest as a number of its own",
-        lambda H: (
-            torch.cat([series(power_below(H)), slopes(H - power_below(H))])
-            if power_below(H) < H
-            else series(H)
-        ),
-        "The H - P added heads get the slopes of a call with H - P heads.",
-        "From which number of heads does the task take the added slopes?",
     ),
     in_bias(
         "the lower power alone",

@@ -121,7 +121,7 @@ export default {
     controls: [
       slider("t", "position `t`"),
       slider("k", "offset `k`"),
-      select("pair", "pair", ["0: 1 rad a position", "1: 0.1 rad a position",
+      select("pair", "pair of `D = 8`", ["0: 1 rad a position", "1: 0.1 rad a position",
         "2: 0.01 rad a position", "3: 0.001 rad a position"]),
     ],
     draw(state, before) {
