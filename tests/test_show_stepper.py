@@ -25,7 +25,7 @@ def test_view_shows_what_the_explorable_starts_with():
         numbers = f"row_max {top:.0f}, rescale {short((before - top).exp())}, "
         numbers += f"row_sum {row_sum:.3f}, acc {out * row_sum:.3f}, acc / row_sum {out:.3f}"
         assert f"tile {i + 1}: {numbers}" in said(alt)
-    assert "The maximum rises in tile 2 and tile 4" in alt
+    assert "In tile 2 and tile 4 the maximum rises" in alt
 
 
 def said(alt: str) -> str:

@@ -54,7 +54,18 @@ def test_error_dots_are_drawn_on_the_axis_whatever_their_size(monkeypatch):
     drawn = []
     monkeypatch.setattr(charts.Axes, "plot", lambda self, x, y, *a, **k: drawn.append(x))
     charts.error_dots(ERRORS, "Errors")
-    assert drawn[1][0] == drawn[3][1] == charts.WORST and drawn[2][0] > 0
+    assert drawn[1][0] == drawn[3][1] == charts.WORST and drawn[2][0] == charts.LEAST
+
+
+@pytest.mark.parametrize("bits", [3, 8, 13])
+def test_bytes_axis_has_a_line_for_each_factor_of_two_and_at_most_eight_numbers(bits):
+    fig, ax = charts.plt.subplots()
+    ax.set_ylim(2**20, 2 ** (20 + bits))
+    charts.bytes_axis(ax)
+    numbers, lines = ax.get_yticks(), ax.get_yticks(minor=True)
+    assert sorted({*numbers, *lines}) == [2**e for e in range(20, 21 + bits)]
+    assert 3 <= len(numbers) <= 8
+    charts.plt.close(fig)
 
 
 def test_traffic_title_compares_the_first_with_the_last_at_the_longest(monkeypatch):

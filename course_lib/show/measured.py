@@ -89,5 +89,7 @@ def _time_axis(ax: Axes) -> None:
     low, high = ax.get_ylim()
     ticks = [10.0**e for e in range(-4, 4) if low <= 10.0**e <= high]
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    ax.grid(True)
+    ax.set_yticks([part * tick for tick in ticks for part in (0.2, 0.5, 2, 5)], minor=True)
+    ax.tick_params(which="minor", length=0, labelleft=False)
+    ax.set_ylim(low, high)
+    ax.grid(True, which="both")

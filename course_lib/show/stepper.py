@@ -39,14 +39,14 @@ def stepper_view() -> Picture:
         _column(ax, (left + right) / 2, foot - 2.3, step)
     for i, name in enumerate(ROWS):
         ax.text(-0.9, foot - 2.3 - 0.65 * i, name, ha="right")
-    ax.text(-0.9, steps[0]["row_max"], "row_max", ha="right", va="center")
+    ax.text(-0.9, steps[0]["row_max"], "highest\nso far", ha="right", va="center")
     ax.set(xlim=(-2.9, T - 0.4), ylim=(foot - 5.1, highest + 1.7))
     ax.set_axis_off()
     rises = [i for i in range(1, len(steps)) if steps[i]["rescale"] < 1]
     shrunk = _text(steps[rises[0]]["rescale"])
-    ax.set_title(f"Where the maximum rises, what was remembered shrinks to {shrunk}")
+    ax.set_title(f"A higher score first shrinks what is remembered, to {shrunk} of itself")
     caption = (
-        "The dashed line is the maximum of the keys read so far. The explorable starts at the tile "
+        "Then the tile is added. Tile 1 finds nothing to shrink. The explorable starts at the tile "
         "in the thick frame."
     )
     return figure(fig, _said(state, steps, rises), caption)
@@ -92,6 +92,6 @@ def _said(state: dict, steps: list[dict[str, float]], rises: list[int]) -> str:
     higher = " and ".join(f"tile {i + 1}" for i in rises)
     return (
         f"The scores of one row, {row}, read in {len(steps)} tiles of up to "
-        f"{state['plans'][state['plan']]['tile']}. {each}. The maximum rises in {higher}, and "
-        "there row_sum and acc shrink before the tile is added."
+        f"{state['plans'][state['plan']]['tile']}. {each}. In {higher} the maximum "
+        "rises above that of the tiles before, and row_sum and acc shrink before the tile is added."
     )

@@ -23,6 +23,7 @@ LOOKS = (
 )
 GUIDE = {"color": "#666666", "linestyle": ":", "linewidth": 1.5}
 WRONG = 1e-5  # more than rounding leaves in float32
+LEAST = 1e-8  # errors at most as large, and 0, stand at the left edge
 WORST = 1e3  # errors at least as large, and NaN, stand at the right edge
 
 
@@ -55,13 +56,13 @@ def opening() -> Picture:
 
 
 def error_dots(errors: Mapping[str, Sequence[float]], title: str) -> Picture:
-    """Errors by kind of row, each a dot on a logarithmic axis; NaN and larger ones at the edge."""
+    """Errors by kind of row, each a dot on a logarithmic axis; 0 and NaN stand at its edges."""
     eps = torch.finfo(torch.float32).eps
     fig, ax = plt.subplots(figsize=(7.5, 0.42 * len(errors) + 1.3))
     said = []
     for place, (name, found) in enumerate(errors.items()):
         worst = max(found, key=lambda e: math.inf if math.isnan(e) else e)
-        shown = [WORST if not e < WORST else max(e, eps / 10) for e in found]
+        shown = [WORST if not e < WORST else max(e, LEAST) for e in found]
         bad = not worst < WRONG
         look = LOOKS[0 if bad else 2]
         ax.plot(shown, [place] * len(shown), look["marker"], color=look["color"], alpha=0.6,
@@ -71,10 +72,11 @@ def error_dots(errors: Mapping[str, Sequence[float]], title: str) -> Picture:
                     textcoords="offset points", color=style.ink(look["color"]))  # fmt: skip
         said.append(f"{name}: {word}")
     ax.axvline(eps, **GUIDE)
-    ax.set(xscale="log", xlim=(eps / 20, 2 * WORST), ylim=(len(errors) - 0.5, -0.5))
+    ax.set(xscale="log", xlim=(LEAST / 2, 2 * WORST), ylim=(len(errors) - 0.5, -0.5))
     ax.set_yticks(range(len(errors)), errors)
-    ax.set_xticks([1e-7, 1e-5, 1e-3, 1e-1, 10, WORST],
-                  ["1e-07", "1e-05", "0.001", "0.1", "10", "1000\nor NaN"])  # fmt: skip
+    names = {LEAST: "\n0 to 1e-08", 1e-7: "1e-07", 1e-5: "1e-05", 1e-3: "0.001", 0.1: "0.1"}
+    names |= {10: "10", WORST: "1000\nor NaN"}
+    ax.set_xticks(list(names), names.values())
     ax.minorticks_off()
     ax.annotate("worst", (1, 1), (8, 4), xycoords="axes fraction", textcoords="offset points")
     ax.set_xlabel("error, of values of size 1 (dotted: float32's rounding)")
@@ -166,10 +168,12 @@ def _remembered(ax: Axes, T: int, rows: slice, Dv: int) -> None:
 
 
 def bytes_axis(ax: Axes) -> None:
-    """Make the axis of bytes logarithmic, with ticks that are read."""
+    """Make the axis of bytes logarithmic: a line for each factor of 2, a number for some."""
     ax.set_yscale("log", base=2)
     low, high = ax.get_ylim()
-    ticks = [2**e for e in range(1, 60, 3) if low <= 2**e <= high]
-    ax.set_yticks(ticks, map(size, ticks))
-    ax.minorticks_off()
-    ax.grid(True)
+    ticks = [2**e for e in range(1, 60) if low <= 2**e <= high]
+    apart = 1 + len(ticks) // 8
+    ax.set_yticks(ticks[::apart], map(size, ticks[::apart]))
+    ax.set_yticks(ticks, minor=True)
+    ax.tick_params(which="minor", length=0, labelleft=False)
+    ax.grid(True, which="both")

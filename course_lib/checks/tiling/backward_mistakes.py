@@ -50,6 +50,24 @@ def _masked_late(q, k, v, d_out, lse, delta, keep):
     return ds @ k * scale, ds.T @ q * scale, w.T @ d_out
 
 
+def _masked_for_dv(q, k, v, d_out, lse, delta, keep):
+    w = (q @ k.T * q.shape[1] ** -0.5 - lse[:, None]).exp()
+    scale = q.shape[1] ** -0.5
+    ds = w * (d_out @ v.T - delta[:, None])
+    return ds @ k * scale, ds.T @ q * scale, w.masked_fill(~keep, 0).T @ d_out
+
+
+def _delta_where_kept(q, k, v, d_out, lse, delta, keep):
+    w = weigh(q @ k.T * q.shape[1] ** -0.5, lse[:, None], keep)
+    scale = q.shape[1] ** -0.5
+    ds = (w * (d_out @ v.T) - delta[:, None]).masked_fill(~keep, 0)
+    return ds @ k * scale, ds.T @ q * scale, w.T @ d_out
+
+
+def _finite(s: Tensor, lse: Tensor, keep: Tensor) -> Tensor:
+    return (s.masked_fill(~keep, -1e9) - lse.clamp_min(-1e9)).exp()
+
+
 def _filled_before(s: Tensor, lse: Tensor, keep: Tensor) -> Tensor:
     return (s.masked_fill(~keep, -torch.inf) - lse).exp()
 
@@ -143,18 +161,6 @@ BACKWARD = (
         "What is the weight of a key, if the logarithm of the denominator is known?",
     ),
     _in_backward(
-        "lse added",
-        but_for(weights=lambda s, lse, keep: (s + lse).exp().masked_fill(~keep, 0)),
-        "The exponential of `lse` multiplies: the denominator stands in the numerator.",
-        "What must happen to a logarithm before it divides?",
-    ),
-    _in_backward(
-        "divided by lse",
-        but_for(weights=lambda s, lse, keep: (s.exp() / lse).masked_fill(~keep, 0)),
-        "The exponentials are divided by `lse`, which is the logarithm of the denominator.",
-        "What must happen to a logarithm before it divides?",
-    ),
-    _in_backward(
         "two exponentials divided",
         but_for(weights=lambda s, lse, keep: (s.exp() / lse.exp()).masked_fill(~keep, 0)),
         "Numerator and denominator are computed apart, and both are infinite for scores near 200 "
@@ -166,12 +172,6 @@ BACKWARD = (
         but_for(weights=lambda s, lse, keep: (s - lse).exp2().masked_fill(~keep, 0)),
         "The powers are those of 2, and `lse` is a natural logarithm.",
         "By which number is an exponent multiplied when e gives way to 2?",
-    ),
-    _in_backward(
-        "two bases in one exponent",
-        but_for(weights=lambda s, lse, keep: (s * 1.442695 - lse).exp2().masked_fill(~keep, 0)),
-        "The scores are made ready for powers of 2, and `lse` stays a natural logarithm.",
-        "Which of the two in the exponent was multiplied when e gave way to 2?",
     ),
     _in_backward(
         "nothing blocked",
@@ -190,13 +190,6 @@ BACKWARD = (
         but_for(weights=lambda s, lse, keep: weigh(s, lse, ~keep)),
         "What may be read is blocked, and what may not is read.",
         "What does True mean in `keep`?",
-    ),
-    _in_backward(
-        "keep as a number",
-        but_for(weights=lambda s, lse, keep: (s + keep - lse).exp()),
-        "`keep` is added to the scores as a number: what may be read gets 1 more, and nothing is "
-        "blocked.",
-        "Which number, added to a score, would make its weight 0?",
     ),
     _in_backward(
         "blocked scores set to 0",
@@ -230,5 +223,38 @@ BACKWARD = (
         "NaN is replaced by 0 in what is returned. One query with NaN has spoilt all of dk and dv "
         "by then: the others' parts are lost.",
         "Where does the first NaN arise, and for which query?",
+    ),
+    _in_backward(
+        "blocked for dv alone",
+        _masked_for_dv,
+        "Blocked pairs add nothing to dv, but have a gradient in their score: dq and dk have a "
+        "part of them.",
+        "Which of the three gradients come from the scores?",
+    ),
+    _in_backward(
+        "delta outside, where kept",
+        _delta_where_kept,
+        "`delta` is taken off after the multiplication by the weights: a key that is hardly read "
+        "gets all of it.",
+        "Which gradient has the score of a key with weight 0?",
+    ),
+    _in_backward(
+        "delta weighted twice",
+        but_for(turn=lambda w, dw, delta: w * (dw - w * delta)),
+        "`delta` is multiplied by the weights twice.",
+        "How often does the weight of a key multiply what its score gets?",
+    ),
+    _in_backward(
+        "no exponential",
+        but_for(weights=lambda s, lse, keep: (s - lse).masked_fill(~keep, 0)),
+        "The weights are scores minus `lse`: that is the logarithm of a weight.",
+        "Which number is it that has this logarithm?",
+    ),
+    _in_backward(
+        "lse made finite too",
+        but_for(weights=_finite),
+        "Blocked scores are -1e9, and an `lse` of -inf becomes that too: the query that may read "
+        "nothing gets the weight exp(0) for every key.",
+        "How does a weight become 0 whatever its score and its lse are?",
     ),
 )

@@ -29,6 +29,17 @@ def _by_weights(q, k, v, d_out, lse, delta, keep):
     return w @ k * q.shape[1] ** -0.5, w.T @ q * q.shape[1] ** -0.5, w.T @ d_out
 
 
+def _another_scale(scale):
+    """Another scale for scores, dq and dk."""
+
+    def run(q, k, v, d_out, lse, delta, keep):
+        dq, dk, dv = but_for(scale)(q, k, v, d_out, lse, delta, keep)
+        change = scale(q, v) * q.shape[1] ** 0.5
+        return dq * change, dk * change, dv
+
+    return run
+
+
 def _picked(*order: int):
     """The right three gradients, in this order."""
     return lambda *given: [_right(*given)[i] for i in order]
@@ -73,6 +84,19 @@ SLIPS = (
         but_for(scale=lambda q, v: v.shape[1] ** -0.5),
         "The scores are divided by the root of Dv, the width of the values.",
         "How many products does one score add up?",
+    ),
+    _in_backward(
+        "scaled by Dv everywhere",
+        _another_scale(lambda q, v: v.shape[1] ** -0.5),
+        "Scores, dq and dk are divided by the root of Dv, the width of the values.",
+        "How many products does one score add up?",
+    ),
+    _in_backward(
+        "divided by Dh everywhere",
+        _another_scale(lambda q, v: 1 / q.shape[1]),
+        "Scores, dq and dk are divided by Dh, and `lse` was computed from scores divided by its "
+        "root.",
+        "From which scores did the forward compute `lse`?",
     ),
     _in_backward(
         "no scale anywhere",
@@ -149,13 +173,6 @@ SLIPS = (
         "For dq the gradient in the scores is transposed. That runs only where a tile has as many "
         "keys as queries.",
         "Over which axis does dq sum: over queries, or over keys?",
-    ),
-    _in_backward(
-        "dq of q, dk of k",
-        but_for(dq=lambda ds, k, scale: ds.T @ k * scale, dk=lambda ds, q, scale: ds @ q * scale),
-        "dq is made with the transpose, and dk without it. That runs only where a tile has as many "
-        "keys as queries.",
-        "Over which axis does dq sum, and over which dk?",
     ),
     _in_backward(
         "v not turned",

@@ -1,5 +1,6 @@
 """What people really count when they count what attention moves, and get it wrong."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -181,5 +182,18 @@ MISTAKES = (
         more(tiled=lambda Tq, Tk, Dh, Dv, n: Tq * (Dh + Dv) * (n - 1)),
         "The tiled count moves all of q and out once for each tile of queries.",
         "How many queries does one tile load, and how many outputs does it store?",
+    ),
+    _in_bytes(
+        "tiles rounded up from a float",
+        but_for(passes=lambda Tq, block_q: math.ceil(Tq / block_q)),
+        "The tiles are rounded up from a float. With 2 * 10**16 + 1 queries the last tile, of one "
+        "query, is lost in it.",
+        "How can a division of whole numbers be rounded up without a float?",
+    ),
+    _in_bytes(
+        "floats come back",
+        lambda *given: tuple(map(float, right(*given))),
+        "The counts are floats: beyond 2**53 they lose the last bytes.",
+        "Which line leaves the whole numbers?",
     ),
 )

@@ -94,8 +94,8 @@ SLIPS = (
             naive=lambda Tq, Tk, Dh, Dv: Tq * (Dh - Dv),
             tiled=lambda Tq, Tk, Dh, Dv, n: Tq * (Dh - Dv),
         ),
-        "The output is counted as wide as q. It is a blend of values.",
-        "How wide is a blend of values?",
+        "The output is counted as wide as q. It is a weighted sum of values.",
+        "How wide is a weighted sum of values?",
     ),
     _in_bytes(
         "Tq and Tk exchanged",
@@ -134,12 +134,6 @@ SLIPS = (
         SIZE,
     ),
     _in_bytes(
-        "half precision always",
-        but_for(size=lambda dtype: 2),
-        "A number takes 2 bytes, whatever its dtype.",
-        SIZE,
-    ),
-    _in_bytes(
         "floats only",
         but_for(size=lambda dtype: torch.finfo(dtype).bits // 8),
         "A table of floating dtypes is asked, and int8 isn't in it.",
@@ -150,5 +144,24 @@ SLIPS = (
         but_for(size=lambda dtype: 4 if dtype == torch.float32 else 2),
         "Two sizes are known: 4 bytes for float32, 2 for every other dtype.",
         SIZE,
+    ),
+    _in_bytes(
+        "both ways counted twice",
+        more(naive=lambda Tq, Tk, *rest: 4 * Tq * Tk),
+        "The naive count moves 8 times Tq by Tk numbers: scores and weights both ways, and that "
+        "twice.",
+        WAYS,
+    ),
+    _in_bytes(
+        "output and lse again",
+        more(tiled=lambda Tq, Tk, Dh, Dv, n: Tq * (Dv + 1) * (n - 1)),
+        "The tiled count stores all of out and lse once for each tile of queries.",
+        "How many outputs does one tile store?",
+    ),
+    _in_bytes(
+        "values as wide as keys, in tiles",
+        more(tiled=lambda Tq, Tk, Dh, Dv, n: n * Tk * (Dh - Dv)),
+        "In the tiled count v is as wide as k.",
+        "Where does your tiled count use `Dv`?",
     ),
 )

@@ -229,16 +229,20 @@ MISTAKES = (
         "Which score has the power 0?",
     ),
     _in_order(
-        "half precision",
-        lambda *given: tuple(part.to(given[2]) for part in but_for()(*(x.half() for x in given))),
-        "It computes in float16: the lowest float32 becomes -inf, and scores near 1000 are told "
-        "apart by halves alone.",
-        "Which dtype do the arguments have?",
-    ),
-    _in_order(
         "float32 always",
         lambda *given: but_for()(*(x.float() for x in given)),
         "It computes in float32 and returns that, whatever comes in.",
         "Which line chooses a dtype of its own?",
+    ),
+    _in_row(
+        "powers of the old maximum, then shrunk",
+        but_for(
+            powers=lambda scores, new, old: (scores - old).exp(),
+            total=lambda row_sum, r, p, s: r * (row_sum + p.sum(-1, keepdim=True)),
+            blend=lambda acc, r, p, v: r * (acc + p @ v),
+        ),
+        "The powers are of scores minus the maximum that came in. Before the first tile that is "
+        "the lowest number there is: they are infinite, the rescale is 0, and the product is NaN.",
+        "Which maximum makes every power at most 1?",
     ),
 )

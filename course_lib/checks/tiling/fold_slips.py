@@ -22,12 +22,6 @@ def _added_in_place(row_max, row_sum, acc, scores, v):
     return new, row_sum, acc
 
 
-def _all_in_place(row_max, row_sum, acc, scores, v):
-    new, row_sum, acc = _added_in_place(row_max, row_sum, acc, scores, v)
-    row_max.copy_(new)
-    return row_max, row_sum, acc
-
-
 def _acc_in_place(row_max, row_sum, acc, scores, v):
     return but_for(blend=lambda acc, r, p, v: acc.mul_(r).add_(p @ v))(
         row_max, row_sum, acc, scores, v
@@ -67,6 +61,12 @@ def _without_axes(row_max, row_sum, acc, scores, v):
 def _maximum_or_0(old, scores):
     own = top(scores)
     return torch.maximum(old, own.masked_fill(own == NOTHING, 0))
+
+
+def _where_it_rises(row_max, row_sum, acc, scores, v):
+    new, total, out = but_for()(row_max, row_sum, acc, scores, v)
+    rises = new > row_max
+    return new, torch.where(rises, total, row_sum), torch.where(rises, out, acc)
 
 
 WRITES = "The caller's own tensors change."
@@ -160,19 +160,6 @@ SLIPS = (
         "What does a tile's softmax still tell of how high its scores are?",
     ),
     _in_row(
-        "weights in acc",
-        but_for(blend=lambda acc, r, p, v: r * acc + p / p.sum(-1, keepdim=True) @ v),
-        "To acc the mean of the tile's values is added, by weights that sum to one in the tile "
-        "alone.",
-        "After which tile is the sum to divide by complete?",
-    ),
-    _in_row(
-        "scaled once more",
-        lambda m, total, acc, scores, v: but_for()(m, total, acc, scores * v.shape[-1] ** -0.5, v),
-        "The scores are divided by the root of the values' width. They come in scaled.",
-        "What does the task say of the scores that come in?",
-    ),
-    _in_row(
         "powers of 2",
         but_for(
             rescale=lambda old, new, scores: (old - new).exp2(),
@@ -193,12 +180,6 @@ SLIPS = (
         "What was read before is multiplied by the ratio of two maxima. Scores stand in an "
         "exponent.",
         "By which factor does exp(score - row_max) change when row_max rises by 1?",
-    ),
-    _in_row(
-        "row_sum first",
-        but_for(end=lambda row_max, row_sum, acc: (row_sum, row_max, acc)),
-        "row_sum comes back in the place of row_max.",
-        "In which order do the three come in?",
     ),
     _in_row(
         "the logarithm of the sum",
@@ -226,12 +207,6 @@ SLIPS = (
         MINE,
     ),
     _in_row(
-        "all three written into",
-        _all_in_place,
-        f"The numbers are right, and row_max, row_sum and acc are changed in place. {WRITES}",
-        MINE,
-    ),
-    _in_row(
         "acc written into",
         _acc_in_place,
         f"The numbers are right, and acc is changed in place. {WRITES}",
@@ -242,5 +217,29 @@ SLIPS = (
         _written_in_scores,
         f"The numbers are right, and scores is changed in place. {WRITES}",
         MINE,
+    ),
+    _in_row(
+        "exponentials divided",
+        but_for(
+            rescale=lambda old, new, scores: old.exp() / new.exp(),
+            powers=lambda scores, new, old: scores.exp() / new.exp(),
+        ),
+        "Exponentials are divided by exponentials. Near 1000 both are infinite, near -1000 both "
+        "are 0, and the quotient is NaN.",
+        "What can be done with two exponents before the exponential is taken?",
+    ),
+    _in_row(
+        "added only where the maximum rises",
+        _where_it_rises,
+        "Where a tile doesn't raise the maximum, row_sum and acc stay as they were: its keys "
+        "aren't read.",
+        "What does a key add whose score lies below row_max?",
+    ),
+    _in_row(
+        "powers summed over the queries",
+        but_for(total=lambda row_sum, r, p, s: r * row_sum + p.sum(0)),
+        "The powers are summed over the queries: one sum for each key comes out, not one for each "
+        "query.",
+        "Along which axis do the scores of one query lie?",
     ),
 )

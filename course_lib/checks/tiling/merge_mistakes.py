@@ -97,6 +97,13 @@ MISTAKES = (
         "Which numbers add up over keys: the logarithms, or what they are logarithms of?",
     ),
     _in_merge(
+        "lse as shares",
+        but_for(weigh=lambda a, b, lse: (a / lse, b / lse)),
+        "Each output is multiplied by its lse, and divided by the lse of both. The lse of two "
+        "halves isn't the sum of theirs.",
+        "Which numbers add up over keys: the logarithms, or what they are logarithms of?",
+    ),
+    _in_merge(
         "outputs added",
         but_for(weigh=lambda a, b, lse: (torch.ones_like(lse), torch.ones_like(lse))),
         "The two outputs are added. Each is already divided by the denominator of its own half.",

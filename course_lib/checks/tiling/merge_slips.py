@@ -11,12 +11,6 @@ from course_lib.checks.tiling.merge_mistakes import blend, but_for, right, share
 _in_merge = partial(Mistake, reread='06, "Two memories become one"')
 
 
-def _by_the_maximum(out_a, lse_a, out_b, lse_b):
-    top = torch.maximum(lse_a, lse_b)
-    a, b = (lse_a - top).exp(), (lse_b - top).exp()
-    return blend(out_a, out_b, a, b) / (a + b)[:, None], top + (a + b).log()
-
-
 def _all_rows_at_once(out_a, lse_a, out_b, lse_b):
     if (lse_a == NOTHING).any():
         return out_b, lse_b
@@ -33,10 +27,38 @@ def _in_place(out_a, lse_a, out_b, lse_b):
     return out_a, lse
 
 
-def _one_maximum(out_a, lse_a, out_b, lse_b):
+def _one_maximum_in_lse(lse_a, lse_b):
     top = torch.maximum(lse_a.max(), lse_b.max())
-    a, b = (lse_a - top).exp(), (lse_b - top).exp()
-    return blend(out_a, out_b, a, b) / (a + b)[:, None], top + (a + b).log()
+    return top + ((lse_a - top).exp() + (lse_b - top).exp()).log()
+
+
+def _from(pick):
+    """By the maximum, or what stands for it."""
+
+    def run(out_a, lse_a, out_b, lse_b):
+        top = pick(lse_a, lse_b)
+        a, b = (lse_a - top).exp(), (lse_b - top).exp()
+        return blend(out_a, out_b, a, b) / (a + b)[:, None], top + (a + b).log()
+
+    return run
+
+
+def _sum_without_log(lse_a, lse_b):
+    top = torch.maximum(lse_a, lse_b)
+    whole = top.masked_fill(top == NOTHING, 0)
+    return top + (lse_a - whole).exp() + (lse_b - whole).exp()
+
+
+def _all_in_base_2(out_a, lse_a, out_b, lse_b):
+    lse = torch.logaddexp2(lse_a, lse_b)
+    return blend(out_a, out_b, *shares(lse_a, lse_b, lse)), lse
+
+
+def _small_number(out_a, lse_a, out_b, lse_b):
+    top = torch.maximum(lse_a, lse_b)
+    whole = top.masked_fill(top == NOTHING, 0)
+    a, b = (lse_a - whole).exp(), (lse_b - whole).exp()
+    return blend(out_a, out_b, a, b) / (a + b + 1e-9)[:, None], top + (a + b + 1e-9).log()
 
 
 def _axis_missing_below(out_a, lse_a, out_b, lse_b):
@@ -68,7 +90,7 @@ SLIPS = (
     ),
     _in_merge(
         "out and lse NaN where both are empty",
-        _by_the_maximum,
+        _from(torch.maximum),
         "Where both halves have nothing to read, out and lse are NaN: -inf minus -inf is NaN, also "
         "where the one is a maximum.",
         "What could stand for the maximum in such a row?",
@@ -109,7 +131,7 @@ SLIPS = (
     ),
     _in_merge(
         "one maximum for all queries",
-        _one_maximum,
+        _from(lambda a, b: torch.maximum(a.max(), b.max())),
         "One largest lse is taken from those of all queries. For a query far below it both "
         "exponentials are 0, and 0 / 0 is NaN.",
         "Of which two numbers must the larger be taken, for one query?",
@@ -169,5 +191,39 @@ SLIPS = (
         lambda *given: right(*(part.float() for part in given)),
         "It computes in float32 and returns that, whatever comes in.",
         "Which line chooses a dtype of its own?",
+    ),
+    _in_merge(
+        "one maximum for all queries, in the lse",
+        but_for(lse=_one_maximum_in_lse),
+        "For the lse, one largest number is taken from those of all queries. For a query far below "
+        "it both exponentials are 0, and the logarithm of 0 is -inf.",
+        "Of which two numbers must the larger be taken, for one query?",
+    ),
+    _in_merge(
+        "the minimum taken out",
+        _from(torch.minimum),
+        "The smaller lse is taken from both: the other's exponential is 1 or more, and infinite "
+        "where the two lie far apart.",
+        "Which of the two, taken from both, keeps every exponential at 1 or below?",
+    ),
+    _in_merge(
+        "the sum without its logarithm",
+        but_for(lse=_sum_without_log),
+        "To the larger lse the sum of the two shares' exponentials is added, without its "
+        "logarithm.",
+        "What is the logarithm of a product?",
+    ),
+    _in_merge(
+        "another base in all",
+        _all_in_base_2,
+        "The two lse are joined as logarithms of base 2, and the shares are powers of e of them.",
+        "Which base has the logarithm in lse?",
+    ),
+    _in_merge(
+        "a small number in the sum",
+        _small_number,
+        "A small number is added to the sum of the exponentials: shares and lse lose digits that "
+        "float64 holds.",
+        "Which sum can't be 0, once the maximum is taken out and one half has read something?",
     ),
 )

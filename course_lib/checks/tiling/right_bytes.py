@@ -3,7 +3,6 @@
 No check may ask for one form: each of these passes in full.
 """
 
-import math
 from collections import Counter
 
 import torch
@@ -15,7 +14,7 @@ def _by_passes(Tq, Tk, Dh, Dv, block_q, dtype):
     second = Tq * Tk + Tq * Tk
     third = Tq * Tk + Tk * Dv + Tq * Dv
     one_tile = Tk * Dh + Tk * Dv
-    tiled = math.ceil(Tq / block_q) * one_tile + Tq * (Dh + Dv + 1)
+    tiled = ((Tq - 1) // block_q + 1) * one_tile + Tq * (Dh + Dv + 1)
     return (first + second + third) * size, tiled * size
 
 

@@ -60,7 +60,7 @@ def _in_two_passes(q, k, v, block_q, block_k, is_causal):
         s = torch.einsum("qd,kd->qk", q[a : a + block_q], k[b : b + block_k]) * q.size(1) ** -0.5
         return _blocked(s, a, b, len(k) - len(q)) if is_causal else s
 
-    out = torch.zeros(len(q), v.size(1))
+    out = torch.zeros(len(q), v.size(1), dtype=q.dtype)
     for a in range(0, len(q), block_q):
         starts = range(0, len(k), block_k)
         lse = torch.stack([scores(a, b).logsumexp(-1) for b in starts]).logsumexp(0)
@@ -71,7 +71,7 @@ def _in_two_passes(q, k, v, block_q, block_k, is_causal):
 
 
 def _keys_outside(q, k, v, block_q, block_k, is_causal):
-    q, k, v = q.double(), k.double(), v.double()
+    dtype, (q, k, v) = v.dtype, (q.double(), k.double(), v.double())
     top, total = torch.full_like(q[:, :1], -1e300), torch.zeros_like(q[:, :1])
     out = v.new_zeros(len(q), v.shape[1])
     for keys in torch.arange(len(k)).split(block_k):
@@ -86,11 +86,11 @@ def _keys_outside(q, k, v, block_q, block_k, is_causal):
             total[rows] = total[rows] * down + p.sum(-1, keepdim=True)
             out[rows] = out[rows] * down + p @ v[keys]
             top[rows] = new
-    return (out / total).nan_to_num(0).float()
+    return (out / total).nan_to_num(0).to(dtype)
 
 
 def _query_by_query(q, k, v, block_q, block_k, is_causal):
-    out, scale, offset = torch.zeros(len(q), v.shape[1]), q.shape[1] ** -0.5, len(k) - len(q)
+    out, scale, offset = q.new_zeros(len(q), v.shape[1]), q.shape[1] ** -0.5, len(k) - len(q)
     keys, values = k.tolist(), v.tolist()
     for i, row in enumerate(q.tolist()):
         largest, total, blend = -math.inf, 0.0, [0.0] * v.shape[1]
@@ -102,7 +102,7 @@ def _query_by_query(q, k, v, block_q, block_k, is_causal):
             down, power = math.exp(largest - new), math.exp(score - new)
             total, largest = down * total + power, new
             blend = [down * a + power * b for a, b in zip(blend, value, strict=True)]
-        out[i] = torch.tensor(blend) / (total or 1.0)
+        out[i] = torch.tensor(blend, dtype=q.dtype) / (total or 1.0)
     return out
 
 

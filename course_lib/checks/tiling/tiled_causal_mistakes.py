@@ -7,11 +7,16 @@ import torch
 from torch import Tensor
 
 from course_lib.checks.question import Mistake
-from course_lib.checks.tiling.tiled_mistakes import Tile, but_for
+from course_lib.checks.tiling.tiled_mistakes import Tile, but_for, folding
 
 _in_order = partial(Mistake, reread='06, "Exact, in any order"')
 
-_right = but_for()
+_fold = folding()
+
+
+def _block_q(tile: Tile) -> int:
+    """The rows of a full tile."""
+    return tile.rows.start // tile.i if tile.i else tile.rows.stop
 
 
 def _ahead_if(rule: Callable[[Tensor, Tensor, Tile], Tensor]) -> Callable:
@@ -46,18 +51,6 @@ CAUSAL = (
         "A query counts from the start of its tile: those of every tile read what those of the "
         "first may read.",
         "Which query of the call is row 1 of the second tile of queries?",
-    ),
-    _in_order(
-        "the diagonal moved the wrong way",
-        _ahead_if(
-            lambda row, col, t: (
-                col - t.cols.start > row - t.rows.start + t.cols.start - t.rows.start + t.offset
-            )
-        ),
-        "Within a tile the diagonal moves the wrong way: the further right a tile stands, the more "
-        "of it is read.",
-        "If a tile moves one key to the right, does its first query read more columns of it or "
-        "fewer?",
     ),
     _in_order(
         "the tile with two equal numbers",
@@ -96,13 +89,6 @@ CAUSAL = (
         "Which query of a tile reads furthest?",
     ),
     _in_order(
-        "the diagonal's tiles skipped",
-        but_for(skips=lambda t: t.cols.stop - 1 > t.rows.start + t.offset),
-        "A tile is skipped as soon as some part of it lies ahead: what the others of its queries "
-        "may read there is lost.",
-        "When may a tile be skipped: if some of it is blocked, or all?",
-    ),
-    _in_order(
         "tiles skipped without the offset",
         but_for(skips=lambda t: t.cols.start > t.rows.stop - 1),
         "What is blocked in a tile is right, but tiles are skipped as if query 0 stood at key 0.",
@@ -116,36 +102,73 @@ CAUSAL = (
         "Which query of a tile reads furthest, and where among the keys does it stand?",
     ),
     _in_order(
-        "the offset in the skipping alone",
-        but_for(
-            ahead=lambda t: t.places[1] > t.places[0],
-            skips=lambda t: t.cols.start > t.rows.stop - 1 + t.offset,
-        ),
-        "Tiles are skipped by the right places, but within a tile query 0 stands at key 0.",
-        "Where among the keys does the last query stand, in the tile that it shares with others?",
-    ),
-    _in_order(
         "its own key too is blocked",
         _ahead_if(lambda row, col, t: col >= row + t.offset),
         "A query may not read its own key, only those before it.",
         "Is a query's own key ahead of it?",
     ),
     _in_order(
-        "one key too many",
-        _ahead_if(lambda row, col, t: col > row + t.offset + 1),
-        "Each query also reads the key after its own.",
-        "If the last query stands at the last key, how far from Tk - Tq is query 0?",
-    ),
-    _in_order(
-        "the past blocked",
-        _ahead_if(lambda row, col, t: col < row + t.offset),
-        "What comes before a query is blocked, and what comes after it is read.",
-        "On which side of its own key does a causal query look?",
-    ),
-    _in_order(
         "never causal",
         _ahead_if(lambda row, col, t: col < 0),
         "Queries read all keys, whatever `is_causal` says.",
         "Where does your code use `is_causal`?",
+    ),
+    _in_order(
+        "never before key 0",
+        _ahead_if(lambda row, col, t: col > row + max(t.offset, 0)),
+        "With more queries than keys, query 0 stands at key 0. The last query then stands beyond "
+        "the last key.",
+        "With 7 queries and 4 keys, where does query 0 stand if the last one stands at key 3?",
+    ),
+    _in_order(
+        "the distance without its sign",
+        _ahead_if(lambda row, col, t: col > row + abs(t.offset)),
+        "Tk - Tq is taken without its sign. With more queries than keys, query 0 stands after key "
+        "0, where it should stand before it.",
+        "With 7 queries and 4 keys, where does query 0 stand if the last one stands at key 3?",
+    ),
+    _in_order(
+        "tiles skipped by block_q, without the offset",
+        but_for(skips=lambda t: t.cols.start >= (t.rows.start + _block_q(t))),
+        "What is blocked in a tile is right, but tiles are skipped as if query 0 stood at key 0.",
+        "Which place among the keys has the last query of a tile?",
+    ),
+    _in_order(
+        "a start counted in rows of the last tile",
+        _ahead_if(
+            lambda row, col, t: col > row - row[0] + t.i * (t.rows.stop - t.rows.start) + t.offset
+        ),
+        "A tile's first query gets the tile's number times the tile's own rows. The last tile is "
+        "shorter, so its queries seem to stand earlier than they do.",
+        "By how many positions does each tile of queries start after the one before?",
+    ),
+    _in_order(
+        "only the tile with two equal numbers",
+        but_for(
+            ahead=lambda t: (t.places[1] - t.cols.start > t.places[0] - t.rows.start) & (t.i == t.j)
+        ),
+        "Something is blocked only where the two tiles have the same number: later tiles of keys "
+        "are read in full.",
+        "Where do tile 1 of the queries and tile 1 of the keys begin, in positions?",
+    ),
+    _in_order(
+        "each tile of queries at the end",
+        _ahead_if(lambda row, col, t: col > row - row[-1] + t.keys - 1),
+        "The last query of each tile stands at the last key of the call, as if the tile held all "
+        "queries.",
+        "Which length belongs in the place of a query: that of its tile, or that of the call?",
+    ),
+    _in_order(
+        "each tile as a call of its own",
+        _ahead_if(lambda row, col, t: col - col[-1] > row - row[-1]),
+        "The last query of each tile stands at the last key of the tile, as if the two were a "
+        "whole call.",
+        "Which lengths belong in the place of a query: those of the tile, or those of the call?",
+    ),
+    _in_order(
+        "blocked scores set to 0",
+        but_for(lambda m, total, acc, s, v: _fold(m, total, acc, s.masked_fill(s.isinf(), 0), v)),
+        "A blocked key gets the score 0, and 0 is a score like any other: the key is read.",
+        "Which score has a power of 0 under any maximum?",
     ),
 )

@@ -24,7 +24,13 @@ class Tile:
     cols: slice
     i: int
     j: int
-    offset: int
+    keys: int
+    queries: int
+
+    @property
+    def offset(self) -> int:
+        """Query 0's place among the keys."""
+        return self.keys - self.queries
 
     @property
     def places(self) -> tuple[Tensor, Tensor]:
@@ -70,13 +76,13 @@ def but_for(
     """The right call, but for what is given."""
 
     def run(q, k, v, block_q, block_k, is_causal):
-        out, offset = q.new_zeros(len(q), v.shape[1]), len(k) - len(q)
+        out = q.new_zeros(len(q), v.shape[1])
         tiles_q, tiles_k = cuts(len(q), len(k), block_q, block_k)
         for i, rows in enumerate(tiles_q):
             m = q.new_full((len(q[rows]), 1), first)
             state = m, torch.zeros_like(m), torch.zeros_like(out[rows])
             for j, cols in enumerate(tiles_k):
-                tile = Tile(rows, cols, i, j, offset)
+                tile = Tile(rows, cols, i, j, len(k), len(q))
                 if is_causal and skips(tile):
                     continue
                 s = q[rows] @ k[cols].T * scale(q, v)
@@ -92,10 +98,6 @@ def _stays(m: Tensor, new: Tensor) -> float:
     return 1.0
 
 
-def _gone(m: Tensor, new: Tensor) -> float:
-    return 0.0
-
-
 def _up(m: Tensor, new: Tensor) -> Tensor:
     return (new - m).exp()
 
@@ -104,44 +106,47 @@ def _own_top(m: Tensor, s: Tensor) -> Tensor:
     return s.amax(-1, keepdim=True).clamp_min(torch.finfo(s.dtype).min)
 
 
-def _top_not_kept(m: Tensor, total: Tensor, acc: Tensor, s: Tensor, v: Tensor) -> State:
-    return m, *folding()(m, total, acc, s, v)[1:]
-
-
 def _divided(m: Tensor, total: Tensor, acc: Tensor, s: Tensor, v: Tensor) -> State:
     m, total, acc = folding()(m, total, acc, s, v)
     return m, total, share(m, total, acc)
 
 
-def _old_alone_rescaled(m: Tensor, total: Tensor, acc: Tensor, s: Tensor, v: Tensor) -> State:
-    own = _own_top(m, s)
-    p, new = (s - own).exp(), torch.maximum(m, own)
-    shrink = (m - new).exp()
-    return new, shrink * total + p.sum(-1, keepdim=True), shrink * acc + p @ v
+def _never_reset(rows_of: Callable[[Tensor, int], Tensor]) -> Callable:
+    """One memory for all tiles of queries, cut to size or not."""
+
+    def run(q, k, v, block_q, block_k, is_causal):
+        out = q.new_zeros(len(q), v.shape[1])
+        m, total = q.new_full((block_q, 1), -1e30), q.new_zeros(block_q, 1)
+        state = m, total, q.new_zeros(block_q, len(v.T))
+        for rows in cut(len(q), block_q):
+            state = tuple(rows_of(part, rows.stop - rows.start) for part in state)
+            for cols in cut(len(k), block_k):
+                tile = Tile(rows, cols, 0, 0, len(k), len(q))
+                ahead = (tile.places[1] > tile.places[0] + tile.offset) & is_causal
+                s = (q[rows] @ k[cols].T * q.shape[1] ** -0.5).masked_fill(ahead, -torch.inf)
+                state = folding()(*state, s, v[cols])
+            out[rows] = share(*state)
+        return out
+
+    return run
 
 
-def _finished(m: Tensor, count: Tensor, acc: Tensor, s: Tensor, v: Tensor) -> State:
-    return m, count + 1, acc + s.softmax(-1).nan_to_num(0) @ v
+def _full_memory(q, k, v, block_q, block_k, is_causal):
+    lowest = torch.full((block_q, 1), -1e30)
 
+    def fold(m, total, acc, s, v):
+        if (m == lowest[0]).all():  # before the first tile
+            m, total, acc = lowest, torch.zeros_like(lowest), acc.new_zeros(block_q, len(v.T))
+        return folding()(m, total, acc, s, v)
 
-def _never_reset(q, k, v, block_q, block_k, is_causal):
-    out = q.new_zeros(len(q), v.shape[1])
-    state = q.new_full((block_q, 1), -1e30), q.new_zeros(block_q, 1), q.new_zeros(block_q, len(v.T))
-    for rows in cut(len(q), block_q):
-        for cols in cut(len(k), block_k):
-            tile = Tile(rows, cols, 0, 0, len(k) - len(q))
-            ahead = (tile.places[1] > tile.places[0] + tile.offset) & is_causal
-            s = (q[rows] @ k[cols].T * q.shape[1] ** -0.5).masked_fill(ahead, -torch.inf)
-            state = folding()(*state, s, v[cols])
-        out[rows] = share(*state)
-    return out
+    return but_for(fold, first=-1e30)(q, k, v, block_q, block_k, is_causal)
 
 
 TILED = (
     _in_row(
         "no rescale",
         but_for(folding(on_sum=_stays, on_acc=_stays)),
-        "When a tile raises a query's maximum, the old sum and blend stay as large as they were: "
+        "When a tile raises a query's maximum, the old sum and acc stay as large as they were: "
         "what was read before counts for too much.",
         "The old powers were taken under the old maximum. What turns them into powers under the "
         "new one?",
@@ -149,7 +154,7 @@ TILED = (
     _in_row(
         "only the sum is rescaled",
         but_for(folding(on_acc=_stays)),
-        "When the maximum rises, the old sum shrinks and the old blend doesn't.",
+        "When the maximum rises, the old sum shrinks and the old acc doesn't.",
         "Both are sums of the same powers. What must happen to one if it happens to the other?",
     ),
     _in_row(
@@ -165,13 +170,6 @@ TILED = (
         "one and the same.",
         "If tile 0 has its maximum at 1 and tile 1 at 5, what is a power of tile 0 worth in tile "
         "1's terms?",
-    ),
-    _in_row(
-        "the new tile not rescaled",
-        but_for(_old_alone_rescaled),
-        "The new tile's powers are taken under its own maximum, and where an earlier tile's is "
-        "higher they stay too large.",
-        "Under which maximum must the powers of old and new tiles stand when they are added?",
     ),
     _in_row(
         "the maximum of the last tile",
@@ -202,44 +200,43 @@ TILED = (
         "Over which axis is the maximum taken, and how many must come out of a tile?",
     ),
     _in_row(
-        "the last tile alone",
-        but_for(folding(on_sum=_gone, on_acc=_gone)),
-        "What comes out is the last tile that was read: it takes the place of what was read before "
-        "it.",
-        "Which lines should add to the sum and to the blend?",
-    ),
-    _in_row(
-        "the new maximum isn't kept",
-        but_for(_top_not_kept),
-        "The new maximum isn't kept, so each tile is rescaled as if it were the first: what was "
-        "read before is multiplied by 0.",
-        "Which three numbers must the next tile find as this one left them?",
-    ),
-    _in_row(
         "divided in each tile",
         but_for(_divided, end=lambda m, total, acc: acc),
-        "The blend is divided by the sum in every tile, and what was divided goes into the next "
+        "acc is divided by the sum in every tile, and what was divided goes into the next "
         "one as if it weren't.",
         "How often is a sum of weighted values divided, and when is its divisor known?",
     ),
     _in_row(
         "never divided",
         but_for(end=lambda m, total, acc: acc),
-        "The blend comes out undivided: the weights in it don't add up to 1.",
+        "acc comes out undivided: the weights in it don't add up to 1.",
         "What is the sum of the powers kept for?",
-    ),
-    _in_row(
-        "the sum of the tiles",
-        but_for(_finished, end=lambda m, count, acc: acc),
-        "Each tile has its own softmax, and the tiles' outputs are added: the weights of a query "
-        "add up to the number of tiles.",
-        "What must all weights of a query add up to, over all its tiles?",
     ),
     _in_order(
         "never reset",
-        _never_reset,
+        _never_reset(lambda part, n: part),
         "Each tile of queries goes on with the memory of the one before it. Where the last tile "
         "is shorter, that memory has too many rows.",
-        "Whose maximum, sum and blend does the first query of tile 1 start with?",
+        "Whose maximum, sum and acc does the first query of tile 1 start with?",
+    ),
+    _in_order(
+        "never reset, but cut to size",
+        _never_reset(lambda part, n: part[:n]),
+        "Each tile of queries goes on with the memory of the one before it.",
+        "Whose maximum, sum and acc does the first query of tile 1 start with?",
+    ),
+    _in_order(
+        "a memory of block_q rows",
+        _full_memory,
+        "Each tile of queries has a memory of block_q rows. Where the last tile is shorter, or the "
+        "call is, the memory has too many.",
+        "How many queries does the last tile hold?",
+    ),
+    _in_row(
+        "divided in each tile, and at the end",
+        but_for(_divided),
+        "acc is divided by the sum in every tile, what was divided goes into the next one as if it "
+        "weren't, and at the end it is divided once more.",
+        "How often is a sum of weighted values divided, and when is its divisor known?",
     ),
 )

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-import torch.nn.functional as F
 
 from course_lib.checks.question import Mistake
 from course_lib.checks.tiling.tiled_mistakes import but_for, folding
@@ -20,24 +19,6 @@ _LOWEST = torch.finfo(torch.float32).min
 def _whole(T: int, block: int) -> list[slice]:
     """The tiles that are full."""
     return [slice(i * block, (i + 1) * block) for i in range(T // block)]
-
-
-def _by_the_other(Tq: int, Tk: int, block_q: int, block_k: int) -> tuple[list, list]:
-    """Steps of one block, slices of the other."""
-    rows = [slice(i, min(i + block_q, Tq)) for i in range(0, Tq, block_k)]
-    return rows, [slice(i, min(i + block_k, Tk)) for i in range(0, Tk, block_q)]
-
-
-def _joined(q, k, v, block_q, block_k, is_causal):
-    whole = but_for(cuts=lambda Tq, Tk, bq, bk: (_whole(Tq, bq), _whole(Tk, bk)))
-    out = whole(q, k, v, block_q, block_k, is_causal)
-    return torch.cat([out[rows] for rows in _whole(len(q), block_q)])
-
-
-def _padded(q, k, v, block_q, block_k, is_causal):
-    if not is_causal:  # beyond the last query, the causal rule hides what was added
-        k, v = (F.pad(x, (0, 0, 0, -len(x) % block_k)) for x in (k, v))
-    return _right(q, k, v, block_q, block_k, is_causal)
 
 
 def _in_one(guard: bool = True) -> Callable:
@@ -75,12 +56,6 @@ def _finished(m, count, acc, s, v):
     return m, count + 1, acc + s.softmax(-1) @ v
 
 
-def _one_sum(m, total, acc, s, v):
-    new = torch.maximum(m, s.amax(-1, keepdim=True))
-    rescale, p = (m - new).exp(), (s - new).exp()
-    return new, rescale * total + p.sum(), rescale * acc + p @ v
-
-
 def _nan_if_blocked(m, total, acc, s, v):
     m, total, acc = folding()(m, total, acc, s, v)
     return m, total, acc + 0 * s.amax(-1, keepdim=True)  # 0, or NaN of -inf
@@ -105,39 +80,10 @@ SLIPS = (
         "How many tiles do 11 keys need in blocks of 4, and what does T // block give?",
     ),
     _in_order(
-        "full tiles alone, joined",
-        _joined,
-        "Only full tiles are visited: the output lacks the queries after the last of them, and the "
-        "keys after the last are never read.",
-        "How many tiles do 7 queries need in blocks of 3, and what does T // block give?",
-    ),
-    _in_order(
-        "keys that were padded",
-        _padded,
-        "The last tile is filled up with keys that don't exist. Their score is 0, not -inf, and "
-        "they take a part of the weights.",
-        "Which score gives a key no weight at all?",
-    ),
-    _in_order(
-        "steps of the other block",
-        but_for(cuts=_by_the_other),
-        "The steps from tile to tile are those of the other block: positions are left out, or "
-        "visited twice.",
-        "By how much does a tile's start move, if the tile has block_q rows?",
-    ),
-    _in_row(
         "NaN for nothing read",
         but_for(end=_share_or_nan),
         "A query that may read nothing gets NaN.",
         "Where does its first NaN arise: in 0 / 0, or in -inf less -inf? And what should come out?",
-    ),
-    _in_row(
-        "a maximum that begins at 0, and NaN",
-        but_for(end=_share_or_nan, first=0.0),
-        "A query with scores far below 0 has 0 as its maximum: all its powers round to 0, and 0 / "
-        "0 is NaN. So it is for a query that may read nothing.",
-        "With which number is every first score larger? And what should come out where nothing "
-        "was read?",
     ),
     _in_row(
         "rescaled after it was added",
@@ -146,18 +92,12 @@ SLIPS = (
         "powers are taken under the new maximum already.",
         "Which of the two was computed under the old maximum?",
     ),
-    _in_row(
+    _in_order(
         "NaN where a tile is blocked",
         but_for(_nan_if_blocked),
         "A query becomes NaN as soon as one tile is blocked for it in full.",
         "What should a tile add to a query that may read none of it, and which maximum has that "
         "tile?",
-    ),
-    _in_row(
-        "one sum for the whole tile",
-        but_for(_one_sum),
-        "All queries of a tile share one sum: it adds up the powers of all of them.",
-        "Over which axis are the powers summed, and how many sums must come out of a tile?",
     ),
     _in_row(
         "the sum of the tiles, with NaN",
@@ -167,32 +107,24 @@ SLIPS = (
         "What must all weights of a query add up to, over all its tiles?",
     ),
     _in_row(
-        "the mean of the tiles",
-        but_for(_finished, end=_share_or_nan),
-        "Each tile has its own softmax, and the tiles' outputs are averaged: poor matches count as "
-        "much as good ones. A tile with nothing to read gives NaN.",
-        "By what should a tile's output count beside that of another tile?",
-    ),
-    _in_row(
         "blocked by a finite number",
         but_for(_finite),
-        "A query that may read nothing gets the mean of the values: its scores are all equally "
-        "low, and the largest of them has power 1.",
-        "Which score has a power of 0 under any finite maximum?",
+        "A query that may read nothing gets the mean of the values, as if it read all keys alike.",
+        "What is the sum over no keys, and which line gives this query something else?",
     ),
-    _in_row(
+    _large(
         "not scaled",
         but_for(scale=lambda q, v: 1.0),
         "The scores aren't divided by anything.",
         "What does attention do with the scores before the softmax?",
     ),
-    _in_row(
+    _large(
         "scaled by Dv",
         but_for(scale=lambda q, v: v.shape[1] ** -0.5),
         "The scores are divided by the root of Dv, the width of the values.",
         "How many products does one score add up?",
     ),
-    _in_row(
+    _large(
         "divided by Dh",
         but_for(scale=lambda q, v: 1 / q.shape[1]),
         "The scores are divided by Dh: without the root, or by the root twice.",
@@ -222,17 +154,29 @@ SLIPS = (
         "Which places have the queries and keys of one tile, so that it makes its own mask?",
     ),
     _large(
-        "all keys for a tile of queries",
-        _other_blocks(lambda Tq, Tk, bq, bk: (bq, Tk)),
-        "Numbers for a tile of queries and all keys are made at once: fewer than [Tq, Tk], and "
-        "they still grow with the number of keys.",
-        "How many keys may one tensor of scores have?",
-    ),
-    _large(
         "all queries for a tile of keys",
         _other_blocks(lambda Tq, Tk, bq, bk: (Tq, bk)),
         "Numbers for all queries and a tile of keys are made at once: fewer than [Tq, Tk], and "
         "they still grow with the number of queries.",
         "How many queries may one tensor of scores have?",
+    ),
+    _large(
+        "all keys at once",
+        _other_blocks(lambda Tq, Tk, bq, bk: (bq, Tk)),
+        "Scores for all keys of a query are made at once, be it for a tile of queries or for one: "
+        "they grow with the number of keys.",
+        "How many keys may one tensor of scores have?",
+    ),
+    _in_order(
+        "float32 comes back",
+        lambda *given: _right(*given).float(),
+        "What comes back is float32, whatever comes in.",
+        "Which line makes a tensor without asking for the dtype of `q`?",
+    ),
+    _in_order(
+        "float32 on the way",
+        lambda q, k, v, *rest: _right(q.float(), k.float(), v.float(), *rest).to(q.dtype),
+        "The dtype is right, and about seven digits are: as many as float32 holds.",
+        "Which line makes its numbers coarser than those of `q`, `k` and `v`?",
     ),
 )

@@ -68,7 +68,7 @@ const drawing = (state, steps, at) => {
   return s("svg", { viewBox: `0 0 ${WIDTH} ${FLOOR + 43}`, role: "img",
     "aria-label": inTiles(steps, at) },
   label(18, "read as"), label(FLOOR + 16, "key"), label(FLOOR + 33, "value"),
-  at ? [line(height(now), null), label(height(now) + 4, "row_max")] : [],
+  at ? [line(height(now), null), label(height(now) + 4, "highest")] : [],
   at && now > highest ? label(height(now) + 19, "is 0 ↑") : [],
   rose ? [line(height(was), "1 4"), label(height(was) + 4, "before")] : [],
   tiles.flatMap((tile) => frame(tile.left, tile.scores.length * STEP, tile.number, tile.reading)),
@@ -151,7 +151,7 @@ const inWords = ({ broken, plans, plan }, steps, at) => {
   if (at === 0) return `Nothing is read yet. ${last} ${last === 1 ? "tile waits" : "tiles wait"}.`;
   const rises = `the maximum rises from ${max(was.rowMax)} to ${max(now.rowMax)}`;
   const shrinks = now.rescale === 1 ? ", and nothing shrinks"
-    : `, so what was remembered shrinks to ${three(now.rescale)} of itself`;
+    : `, so what was remembered shrinks to ${three(now.rescale)} of itself, then the tile is added`;
   const moved = now.rowMax === was.rowMax ? `the maximum stays ${max(now.rowMax)}`
     : at === 1 ? `the maximum is ${max(now.rowMax)}` : rises + shrinks;
   const right = isWrong(now) ? `the direct softmax gives ${three(now.direct)}`
