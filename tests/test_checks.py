@@ -390,6 +390,7 @@ def test_html_says_the_same_and_escapes():
         ((1, 2), [1, 2], None),
         (torch.Size([1, 2]), [1, 2], None),
         (1, 2, "1; expected 2"),
+        (1e17, 10**17 + 1, "1e+17; expected 100,000,000,000,000,001"),
         (0.0, -math.inf, "0; expected -inf"),
         (-math.inf, -math.inf, None),
         (True, 1.5, "it returns a bool; expected a float"),

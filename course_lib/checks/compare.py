@@ -35,8 +35,8 @@ def difference(got: object, want: object, tol: float, explain: bool = True) -> s
         return _dict_difference(got, want, tol, explain)
     numbers = isinstance(want, int | float) and isinstance(got, int | float)
     if numbers and float in (type(want), type(got)):
-        margin = tol * (1 + abs(want)) if isinstance(want, float) else 0
-        close = got == want or (math.isfinite(want) and abs(got - want) <= margin)
+        within = isinstance(want, float) and math.isfinite(want)  # a whole number is exact
+        close = got == want or (within and abs(got - want) <= tol * (1 + abs(want)))
         both_nan = math.isnan(got) and math.isnan(want)
         equal = close or both_nan
     else:
