@@ -1,7 +1,8 @@
 """Positions: how attention, which sees a set, is told the order of its tokens.
 
-Positions are always passed, never counted inside: so a cache, whose first new token is not at 0,
-and left padding, where the first token stands late, are right by construction.
+`sinusoid`, `Learned` and `rotate` are given positions: so a cache, whose first new token is not at
+0, and left padding, where the first token stands late, can be counted right. ALiBi and T5 count
+places, the last query at the last key: neither a cache nor left padding changes a distance.
 """
 
 import math
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from course_lib.shapes import shaped
 
 
-def frequencies(D: int, base: float = 10_000.0) -> Float[Tensor, "pairs"]:
+def frequencies(D: int, base: float | int = 10_000.0) -> Float[Tensor, "pairs"]:
     """Radians a position of each pair: base to the power -2i/D, from 1 down. In float64.
 
     An odd D has a last sine without its cosine.
@@ -27,7 +28,7 @@ def frequencies(D: int, base: float = 10_000.0) -> Float[Tensor, "pairs"]:
 
 @shaped
 def sinusoid(
-    positions: Int[Tensor, "*B T"], D: int, base: float = 10_000.0
+    positions: Int[Tensor, "*B T"], D: int, base: float | int = 10_000.0
 ) -> Float[Tensor, "*B T D"]:
     """A sine and a cosine of each frequency, in turns. Vaswani et al. 2017, section 3.5.
 
@@ -38,7 +39,7 @@ def sinusoid(
     return both[..., :D].float()
 
 
-def shift_matrix(k: int, D: int, base: float = 10_000.0) -> Float[Tensor, "D D"]:
+def shift_matrix(k: int, D: int, base: float | int = 10_000.0) -> Float[Tensor, "D D"]:
     """The matrix that moves a sinusoid by k positions, wherever it stands: pe(t + k) = S pe(t).
 
     A rotation of each sine and cosine by k times their frequency. D must be even.
@@ -71,7 +72,7 @@ def rotate(
     x: Float[Tensor, "B H T Dh"],
     positions: Int[Tensor, "#B T"],
     layout: str = "halves",
-    base: float = 10_000.0,
+    base: float | int = 10_000.0,
 ) -> Float[Tensor, "B H T Dh"]:
     """Turn each pair of features by its position times its frequency, queries and keys alike.
 

@@ -2,14 +2,17 @@
 
 The computation is real; the memories are simulated. A program gets its numbers by `load` and
 leaves them by `store`, and has no other way, so that what is moved is counted as it runs.
+`largest` counts in torch's own memory: what a call holds.
 """
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.attention import NOTHING, scores, softmax
 from course_lib.tiles import Rule, Tiles
@@ -94,3 +97,45 @@ def tiled_elements(Tq: int, Tk: int, Dh: int, Dv: int, block_q: int) -> int:
     """What `tiled` moves a head without a rule: k and v come by once for each tile of queries."""
     passes = -(-Tq // block_q)
     return Tq * Dh + passes * Tk * (Dh + Dv) + Tq * Dv + Tq
+
+
+def largest(call: Callable[[], object]) -> torch.Size:
+    """Run a call and tell the shape of the largest tensor that any operation in it makes.
+
+    A view makes nothing: its numbers are another tensor's.
+    """
+    with Largest() as seen:
+        call()
+    return seen.shape
+
+
+class Largest(TorchDispatchMode):
+    """Remembers the largest tensor that is made while this is on, in a backward pass too.
+
+    Of two as large, the one that doesn't hold bools.
+    """
+
+    shape, dtype = torch.Size([0]), torch.bool
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing is compiled here, and each operation would pay for asking
+
+    def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
+        """Run one operation of torch, and look at what it made."""
+        kwargs = kwargs or {}
+        result = fn(*args, **kwargs)
+        given = {_storage(x) for x in (*args, *kwargs.values()) if isinstance(x, Tensor)}
+        for made in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(made, Tensor) and _storage(made) not in given:
+                self._see(made.shape, made.dtype)
+        return result
+
+    def _see(self, shape: torch.Size, dtype: torch.dtype) -> None:
+        size = shape.numel(), dtype != torch.bool
+        if size > (self.shape.numel(), self.dtype != torch.bool):
+            self.shape, self.dtype = shape, dtype
+
+
+def _storage(tensor: Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()

@@ -250,7 +250,7 @@ def list_index(widget: Locator, label: str) -> int:
     return values.index(label)
 
 
-# --- the one explorable whose controls aren't met by the tests above ---
+# --- the explorables with controls or labels that the tests above don't meet ---
 
 CROWDED = """svg => {
   const frame = svg.getBoundingClientRect();
@@ -265,30 +265,34 @@ CROWDED = """svg => {
 
 
 @pytest.fixture(scope="module")
-def routes(address, browser, scratch):
-    """A notebook with the routes and the figure of their first view, run."""
+def gallery(address, browser, scratch):
+    """A notebook with these explorables and the figures of their first views, run."""
     source = [
         "%load_ext course_lib",
         "from course_lib.show import explorable",
+        "from course_lib.show.clock import clock_view",
+        "from course_lib.show.offsets import offsets_view",
         "from course_lib.show.routes import routes_view",
-        "display(routes_view(), explorable('routes'))",
+        "from course_lib.show.stepper import stepper_view",
+        "display(routes_view(), explorable('routes'), clock_view(), explorable('clock'))",
+        "display(offsets_view(), explorable('offsets'), stepper_view(), explorable('stepper'))",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("\n".join(source))])
     book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
-    nbformat.write(book, scratch / "notebooks" / "routes.ipynb")
+    nbformat.write(book, scratch / "notebooks" / "gallery.ipynb")
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    notebook = Notebook(page, address, "routes")
+    notebook = Notebook(page, address, "gallery")
     notebook.run_all()
     yield notebook
     notebook.shut_down()
     page.close()
 
 
-def test_routes_answer_each_control_by_keyboard(routes):
-    (widget,) = explorables(routes)
+def test_routes_answer_each_control_by_keyboard(gallery):
+    widget = explorables(gallery)[0]
     assert words(widget).startswith("“crossed” reads cat (0.92) with head A, and road (0.83)")
     widget.evaluate(STOPWATCH)
-    before = routes.state()
+    before = gallery.state()
     query = widget.get_by_role("radio", name="crossed")
     query.focus()
     query.press("ArrowRight")
@@ -308,24 +312,24 @@ def test_routes_answer_each_control_by_keyboard(routes):
         for key in ("j", "k", "a", "b", "d", "d", "x", "m"):
             control.press(key)
         assert widget.evaluate("e => e.contains(document.activeElement)")
-    assert routes.state()[1:] == before[1:] and routes.page_errors == routes.outside == []
-    routes.page.wait_for_timeout(100)
-    print(f"routes: slowest key painted within {max(routes.page.evaluate('window.waits')):.0f} ms")
+    assert gallery.state()[1:] == before[1:] and gallery.page_errors == gallery.outside == []
+    gallery.page.wait_for_timeout(100)
+    print(f"routes: slowest key painted within {max(gallery.page.evaluate('window.waits')):.0f} ms")
 
 
-def test_routes_have_no_accessibility_fault(routes):
-    routes.page.evaluate(AXE.read_text())
-    with routes.unrolled():
-        found = routes.page.evaluate("() => axe.run({include: [['.jp-OutputArea-output']]})")
+def test_gallery_has_no_accessibility_fault(gallery):
+    gallery.page.evaluate(AXE.read_text())
+    with gallery.unrolled():
+        found = gallery.page.evaluate("() => axe.run({include: [['.jp-OutputArea-output']]})")
     assert {"color-contrast", "label"} <= {rule["id"] for rule in found["passes"]}
     assert [(fault["id"], fault["help"]) for fault in found["violations"]] == []
 
 
 @pytest.mark.parametrize("width", [480, 800, 1280])
-def test_routes_overlap_no_labels_and_cut_nothing_off(routes, width):
-    (widget,) = explorables(routes)
-    routes.page.set_viewport_size({"width": width, "height": 900})
-    routes.page.wait_for_timeout(300)
+def test_routes_overlap_no_labels_and_cut_nothing_off(gallery, width):
+    widget = explorables(gallery)[0]
+    gallery.page.set_viewport_size({"width": width, "height": 900})
+    gallery.page.wait_for_timeout(300)
     for heads in "0123":
         widget.locator("select").select_option(heads)
         for radio in widget.locator("input[type=radio]").all():
@@ -334,4 +338,67 @@ def test_routes_overlap_no_labels_and_cut_nothing_off(routes, width):
             assert widget.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
     if "SHOTS" in os.environ:
         widget.screenshot(path=Path(os.environ["SHOTS"]) / f"routes-{width}.png")
-    routes.page.set_viewport_size({"width": 1280, "height": 900})
+    gallery.page.set_viewport_size({"width": 1280, "height": 900})
+
+
+@pytest.mark.parametrize("width", [480, 800, 1280])
+def test_sliders_overlap_no_labels_and_cut_nothing_off(gallery, width):
+    gallery.page.set_viewport_size({"width": width, "height": 900})
+    gallery.page.wait_for_timeout(300)
+    for widget in explorables(gallery)[1:3]:
+        for option in range(widget.locator("option").count() or 1):
+            if option:
+                widget.locator("select").select_option(str(option))
+            for slider in widget.locator("input[type=range]").all():
+                for key in ("Home", "ArrowRight", "End"):
+                    before = words(widget)
+                    slider.press(key)
+                    assert words(widget) != before
+                    for drawing in widget.locator("svg").all():
+                        assert drawing.evaluate(CROWDED) == []
+        assert widget.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    gallery.page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_stepper_answers_each_control_by_keyboard(gallery):
+    widget = explorables(gallery)[3]
+    assert words(widget).startswith("Tile 2 of 4: the maximum rises from 0 to 1, so what was")
+    before = gallery.state()
+    step, (plan, broken) = widget.locator("input"), widget.locator("select").all()
+    widget.evaluate(STOPWATCH)
+    step.press("End")
+    assert words(widget).endswith("The result is 5.679, as the direct softmax of the 11 keys read.")
+    broken.press("ArrowDown")
+    assert words(widget).endswith("The result is 3.956, the direct softmax gives 5.679.")
+    plan.press("ArrowDown")
+    assert words(widget).endswith("11 keys read. The fault does not show here.")
+    plan.press("End")
+    for key, result in (("End", "0"), ("ArrowUp", "NaN")):  # the tail, then the start
+        broken.press(key)
+        assert words(widget).endswith(f"The result is {result}, the direct softmax gives 5.679.")
+    for control in (step, plan, broken):
+        for key in ("j", "k", "a", "b", "d", "d", "x", "m"):
+            control.press(key)
+        assert widget.evaluate("e => e.contains(document.activeElement)")
+    assert gallery.state()[1:] == before[1:] and gallery.page_errors == gallery.outside == []
+    gallery.page.wait_for_timeout(100)
+    print(f"stepper: slowest key painted in {max(gallery.page.evaluate('window.waits')):.0f} ms")
+
+
+@pytest.mark.parametrize("width", [480, 800, 1280])
+def test_stepper_overlaps_no_labels_and_cuts_nothing_off(gallery, width):
+    widget = explorables(gallery)[3]
+    gallery.page.set_viewport_size({"width": width, "height": 900})
+    gallery.page.wait_for_timeout(300)
+    step, (plan, broken) = widget.locator("input"), widget.locator("select").all()
+    for tiles in "0123456":
+        for fault in "034":
+            plan.select_option(tiles)
+            broken.select_option(fault)
+            for key in ("End", "ArrowLeft"):
+                step.press(key)
+                assert widget.locator("svg").evaluate(CROWDED) == []
+                assert widget.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
+    if "SHOTS" in os.environ:
+        widget.screenshot(path=Path(os.environ["SHOTS"]) / f"stepper-{width}.png")
+    gallery.page.set_viewport_size({"width": 1280, "height": 900})

@@ -1,5 +1,6 @@
 """The engine on a question made for it: what it says of right, wrong, hostile and odd answers."""
 
+import math
 import threading
 import time
 import warnings
@@ -12,7 +13,7 @@ from course_lib.checks import guard
 from course_lib.checks.compare import difference, same, tolerance
 from course_lib.checks.judge import judge
 from course_lib.checks.proof import describe, overview, prove
-from course_lib.checks.question import Probe, Question, gradient, mistake
+from course_lib.checks.question import Probe, Question, call, gradient, mistake
 from course_lib.checks.verdict import IN_PLACE, UNNAMED, UNWRITTEN
 
 
@@ -289,6 +290,16 @@ def in_place(scores):
     return scores.exp() / scores.exp().sum(-1, keepdim=True)
 
 
+def test_an_infinity_that_was_replaced_in_its_place_is_a_change():
+    def tidies(scores):
+        scores[scores == -torch.inf] = torch.finfo(scores.dtype).min
+        return torch.ones(3)
+
+    blocked = torch.tensor([[1.0, -torch.inf, torch.nan]])
+    changed = [guard.run(fn, call, (blocked,), 1).changed for fn in (tidies, torch.exp)]
+    assert changed == [(0,), ()]
+
+
 @pytest.mark.parametrize(
     ("fn", "fact"),
     [
@@ -379,8 +390,12 @@ def test_html_says_the_same_and_escapes():
         ((1, 2), [1, 2], None),
         (torch.Size([1, 2]), [1, 2], None),
         (1, 2, "1; expected 2"),
+        (1e17, 10**17 + 1, "1e+17; expected 100,000,000,000,000,001"),
+        (0.0, -math.inf, "0; expected -inf"),
+        (-math.inf, -math.inf, None),
         (True, 1.5, "it returns a bool; expected a float"),
         ((1, 2), 3, "it returns a tuple of 2; expected an int"),
+        ({"dq": 1}, [1, 2], "it returns a dict; expected 2 values"),
         (torch.tensor(3.0), torch.ones(2), "shape []; expected [2]"),
         ([1], [1, 2], "it returns 1 values; expected 2"),
         ({"q": 1}, {"q": 1, "k": 2}, "the entry 'k' is missing"),

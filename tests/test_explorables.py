@@ -1,5 +1,6 @@
 """The explorables: their arithmetic against torch, their bundles, and their errors."""
 
+import functools
 import json
 import re
 import shutil
@@ -13,9 +14,11 @@ from course_lib import masks
 from course_lib.attention import attention, masked_softmax, scores
 from course_lib.heads import merge, split
 from course_lib.leaks import leaks
+from course_lib.positions import frequencies, rotate, sinusoid
 from course_lib.show import explorable
 from course_lib.show.explorables import EXPLORABLES, FOLDER, bundle, defaults
 from course_lib.show.style import contrast
+from course_lib.tiling import State, fold, nothing_read
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="node runs the explorables' JavaScript; it isn't installed"
@@ -203,6 +206,14 @@ def test_a_weight_is_shaded_by_cividis_and_its_text_can_be_read():
         assert (on_white if ink == "#fff" else 21 / on_white) >= 4.5, weight
 
 
+@needs_node
+def test_a_signed_value_is_shaded_by_puor():
+    values = [i / 100 for i in range(-100, 101)]
+    for value, rgb in zip(values, node(f"{values}.map(m.signedShade)"), strict=True):
+        wanted = torch.tensor(matplotlib.colormaps["PuOr"]((value + 1) / 2)[:3]) * 255
+        assert (torch.tensor(rgb) - wanted).abs().max() < 5, value
+
+
 ROUTES = [
     defaults("routes") | {"query": query, "heads": heads, "times": times}
     for query in EXPLORABLES["routes"].controls["query"][1]
@@ -250,6 +261,150 @@ def test_places_are_all_where_every_weight_is_the_same():
         [0, 1, 2, 3],
         [0, 1],
     ]
+
+
+CLOCKS = [
+    defaults("clock") | {"t": t, "k": k, "pair": pair}
+    for t in (0, 1, 8, 30)
+    for k in (0, 1, 2, 5, 12)
+    for pair in EXPLORABLES["clock"].controls["pair"][1]
+]
+
+
+@needs_node
+def test_hands_and_turned_vectors_are_the_library_s():
+    for state, got in zip(CLOCKS, node(f"{json.dumps(CLOCKS)}.map(m.clock)"), strict=True):
+        D, base, places = state["D"], float(state["base"]), [state["t"], state["t"] + state["k"]]
+        pair = slice(2 * state["pair"], 2 * state["pair"] + 2)
+        frequency = frequencies(D, base)[state["pair"]].item()
+        assert got["between"] == pytest.approx(state["k"] * frequency)
+        for place, hand in zip(places, got["hands"], strict=True):
+            values = sinusoid(torch.tensor([place]), D, base)[0, pair].tolist()
+            assert hand["angle"] == pytest.approx(place * frequency)
+            assert hand["values"] == pytest.approx(values, abs=1e-6)
+        x = torch.zeros(1, 1, 2, D, dtype=torch.float64)
+        x[0, 0, :, pair] = torch.tensor([state["key"], state["query"]])
+        turned = rotate(x, torch.tensor([places]), "interleaved", base)[0, 0, :, pair]
+        for vector, wanted in zip(got["vectors"], turned.tolist(), strict=True):
+            assert vector["values"] == pytest.approx(wanted)
+            across, up = wanted[1], wanted[0]
+            angle = torch.tensor(vector["start"] + vector["angle"], dtype=torch.float64)
+            length = torch.tensor(vector["vector"], dtype=torch.float64).norm()
+            assert [length * angle.sin(), length * angle.cos()] == pytest.approx([across, up])
+        assert got["score"] == pytest.approx((turned[0] @ turned[1]).item())
+
+
+@needs_node
+def test_angle_product_and_score_of_two_positions_are_the_same_wherever_they_stand():
+    seen = {}
+    for state, got in zip(CLOCKS, node(f"{json.dumps(CLOCKS)}.map(m.clock)"), strict=True):
+        found = [got["hands"][1]["angle"] - got["hands"][0]["angle"], got["product"], got["score"]]
+        key = state["k"], state["pair"]
+        assert found == pytest.approx(seen.setdefault(key, found), abs=1e-12), key
+    assert len({round(score, 9) for _, _, score in seen.values()}) == 1 + 4 * 4  # k = 0 is one
+
+
+@needs_node
+@pytest.mark.parametrize("D", EXPLORABLES["offsets"].controls["D"][1])
+def test_products_of_encodings_are_the_library_s_and_constant_on_each_diagonal(D):
+    T = defaults("offsets")["T"]
+    bases = EXPLORABLES["offsets"].controls["base"][1]
+    all_got = node(f"{bases}.map((base) => m.products({{T: {T}, D: {D}, base}}))")
+    for base, got in zip(bases, all_got, strict=True):
+        codes = sinusoid(torch.arange(T), D, float(base)).double()
+        products = torch.tensor(got["table"], dtype=torch.float64)
+        torch.testing.assert_close(products, codes @ codes.T, rtol=0, atol=1e-6 * D)
+        assert [d["offset"] for d in got["diagonals"]] == list(range(1 - T, T))
+        for d in got["diagonals"]:
+            cells = products.diagonal(-d["offset"])
+            assert (d["cells"], d["least"], d["most"]) == (len(cells), cells.min(), cells.max())
+            assert d["most"] - d["least"] < 1e-12
+
+
+STEPPER = defaults("stepper")
+PLANS, FAULTS = (EXPLORABLES["stepper"].controls[name][1] for name in ("plan", "broken"))
+
+
+@functools.cache
+def read_rows() -> dict[tuple[str, str], list[dict]]:
+    """Every step of the stepper, as the page computes it, for each plan and fault."""
+    pairs = [(plan, broken) for plan in PLANS for broken in FAULTS]
+    states = [STEPPER | {"plan": plan, "broken": broken} for plan, broken in pairs]
+    return dict(zip(pairs, node(f"{json.dumps(states)}.map(m.readRow)"), strict=True))
+
+
+def tiles_of(plan: str, broken: str) -> list[tuple[list[int], torch.Tensor, torch.Tensor]]:
+    """The tiles of a plan in their order: keys, scores [1, n] and values [n, 1]."""
+    plan = STEPPER["plans"][plan]
+    row = torch.tensor([STEPPER["scores"]], dtype=torch.float64) - plan["lower"]
+    v = torch.tensor(STEPPER["v"], dtype=torch.float64)[:, None]
+    found = []
+    for place in plan["order"]:
+        keys = list(range(place * plan["tile"], min((place + 1) * plan["tile"], row.shape[1])))
+        none = plan["tile"] - len(keys) if broken == "tail" else 0
+        filled = torch.nn.functional.pad(row[:, keys], (0, none))
+        found.append((keys, filled, torch.nn.functional.pad(v[keys], (0, 0, 0, none))))
+    return found
+
+
+def broken_fold(state: State, scores: torch.Tensor, v: torch.Tensor, broken: str) -> State:
+    """The library's fold, with one of its lines wrong."""
+    right = fold(state, scores, v)
+    powers = (scores - right.row_max).exp()
+    if broken == "rescale":
+        return State(right.row_max, state.row_sum + powers.sum(), state.acc + powers @ v)
+    if broken == "maximum":
+        wrong = (scores - scores.max()).exp()
+        row_sum = right.row_sum - powers.sum() + wrong.sum()
+        return State(right.row_max, row_sum, right.acc - powers @ v + wrong @ v)
+    return right
+
+
+@needs_node
+@pytest.mark.parametrize("broken", FAULTS)
+@pytest.mark.parametrize("plan", PLANS)
+def test_stepper_folds_as_the_library_does_and_breaks_as_said(plan, broken):
+    steps, read = read_rows()[plan, broken], []
+    state = nothing_read(torch.zeros(1, 1, dtype=torch.float64))
+    if broken == "start":
+        state = state._replace(row_max=torch.zeros(1, 1, dtype=torch.float64))
+    assert steps[0]["rowMax"] == state.row_max.item()
+    row = torch.tensor(STEPPER["scores"], dtype=torch.float64)
+    tiles = tiles_of(plan, broken)
+    for step, (keys, part, v) in zip(steps[1:], tiles, strict=True):
+        state, read = broken_fold(state, part, v, broken), read + keys
+        got = [step[name] for name in ("rowMax", "rowSum", "acc")]
+        assert got == pytest.approx([part.item() for part in state], rel=1e-12, abs=1e-14)
+        direct = row[read].softmax(0) @ torch.tensor(STEPPER["v"], dtype=torch.float64)[read]
+        assert step["read"] == read and step["direct"] == pytest.approx(direct.item())
+        out = (state.acc / state.row_sum).item()
+        distance = float("nan") if step["distance"] is None else step["distance"]  # JSON's NaN
+        assert distance == pytest.approx(abs(out - direct.item()), rel=1e-9, abs=1e-12, nan_ok=True)
+    assert sorted(read) == list(range(11))
+
+
+@needs_node
+def test_stepper_shows_each_fault_with_some_tiles_and_hides_it_with_others():
+    ends = {at: steps[-1]["distance"] for at, steps in read_rows().items()}
+    shown = {at for at, distance in ends.items() if distance is None or distance > 0.2}
+    assert all(distance < 1e-12 for at, distance in ends.items() if at not in shown)
+    plans = {fault: {plan for plan in PLANS if (plan, fault) in shown} for fault in FAULTS}
+    assert plans["nothing"] == set() and plans["start"] == {"low"}
+    assert plans["rescale"] == {"threes", "shuffled", "ones", "fours", "low"}
+    assert plans["maximum"] == plans["rescale"] | {"backwards"}
+    assert plans["tail"] == plans["maximum"] - {"ones"}
+
+
+@needs_node
+def test_stepper_counts_the_scores_of_a_tile_and_three_numbers():
+    states = [STEPPER | {"plan": plan} for plan in PLANS]
+    for plan, (held, whole) in zip(
+        PLANS, node(f"{json.dumps(states)}.map(m.rowBytes)"), strict=True
+    ):
+        memory = nothing_read(torch.zeros(1, 1, dtype=torch.float64))
+        remembered = sum(part.nbytes for part in memory)
+        most = max(part.shape[1] for _, part, _ in tiles_of(plan, "nothing"))
+        assert (held, whole) == (remembered + 8 * most, remembered + 8 * 11)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -310,7 +465,7 @@ def test_text_says_what_the_page_would_show():
         (
             "lodger",
             {},
-            r"name must be one of \['ledger', 'mask', 'routes', 'saturation'\]; got 'lodger'",
+            r"name must be one of \['clock', 'ledger', 'mask', 'offsets', .*\]; got 'lodger'",
         ),
         ("ledger", {"Tx": 3}, r"has no 'Tx'; it has \['Tq', 'Tk', 'Dh'\]"),
         ("ledger", {"B": 2}, "has no 'B'"),
@@ -318,7 +473,10 @@ def test_text_says_what_the_page_would_show():
         ("ledger", {"Tq": True}, "Tq must be one of .*got True"),
         ("saturation", {"Dh": 65}, "Dh must be one of .*got 65"),
         ("mask", {"pattern": "triangle"}, "pattern must be one of .*'causal'.*got 'triangle'"),
+        ("clock", {"k": 13}, "k must be one of .*got 13"),
+        ("offsets", {"D": 5}, r"D must be one of \[2, 4, 8, .*got 5"),
         ("routes", {"query": "cow"}, "query must be one of .*'cat'.*got 'cow'"),
+        ("stepper", {"step": 12}, "step must be one of .*got 12"),
         ("saturation", {"divided": 1}, "divided must be one of .*got 1"),
     ],
 )

@@ -21,6 +21,7 @@ from course_lib.tiling import (
     tiled_attention,
     tiled_with_lse,
 )
+from course_lib.traffic import largest
 
 
 def call(*, B=2, H=6, Hkv=3, Tq=7, Tk=11, Dh=5, Dv=4, dtype=torch.float64, seed=0):
@@ -183,28 +184,12 @@ def test_outputs_merge_by_their_lse_in_value_and_gradient():
     torch.testing.assert_close(lse, want_lse)
 
 
-class Largest(TorchDispatchMode):
-    """The size of the largest tensor that any operation makes."""
-
-    elements = 0
-
-    def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
-        out = fn(*args, **(kwargs or {}))
-        for tensor in out if isinstance(out, tuple | list) else (out,):
-            if isinstance(tensor, torch.Tensor):
-                self.elements = max(self.elements, tensor.numel())
-        return out
-
-
 def test_no_tensor_of_the_size_of_the_scores_is_ever_made():
     T, Dh = 600, 4
     q, k, v = (x.requires_grad_() for x in call(B=1, H=2, Hkv=1, Tq=T, Tk=T, Dh=Dh, Dv=Dh))
-    with Largest() as largest:
-        tiled_attention(q, k, v, causal_rule, 32, 48).sum().backward()
-    assert largest.elements == 2 * T * Dh  # q, its gradient and the output themselves
-    with Largest() as largest:
-        direct(q, k, v)
-    assert largest.elements == 2 * T * T
+    made = largest(lambda: tiled_attention(q, k, v, causal_rule, 32, 48).sum().backward())
+    assert made.numel() == 2 * T * Dh  # q, its gradient and the output themselves
+    assert largest(lambda: direct(q, k, v)).numel() == 2 * T * T
 
 
 def test_a_causal_rule_skips_tiles_that_see_nothing():

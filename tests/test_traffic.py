@@ -6,7 +6,15 @@ import torch
 from course_lib.attention import attention
 from course_lib.masks import causal
 from course_lib.tiles import causal_rule
-from course_lib.traffic import SlowMemory, count, naive, naive_elements, tiled, tiled_elements
+from course_lib.traffic import (
+    SlowMemory,
+    count,
+    largest,
+    naive,
+    naive_elements,
+    tiled,
+    tiled_elements,
+)
 
 SHAPES = [
     # B, H, Tq, Tk, Dh, Dv, block_q, block_k
@@ -74,3 +82,21 @@ def test_what_is_loaded_is_a_copy_and_slow_memory_stays():
 def test_an_unknown_name_is_told_the_known_ones():
     with pytest.raises(KeyError, match="expected one of q, k, v, got 'scores'"):
         count(lambda memory: memory.load("scores"), *call(1, 1, 2, 2, 2, 2))
+
+
+def test_largest_is_what_an_operation_made_forward_or_backward():
+    x = torch.ones(3, 4)
+    assert largest(lambda: (x @ x.mT).sum()) == (3, 3)
+    assert largest(lambda: x.sum()) == ()
+    x.requires_grad_()
+    assert largest(lambda: x.mul(2).sum().backward()) == (3, 4)
+    assert largest(lambda: None) == (0,)
+
+
+def test_largest_looks_into_tuples_and_not_at_views():
+    x = torch.arange(6.0)
+    assert largest(lambda: x.view(2, 3).topk(2)) == (2, 2)
+    assert largest(lambda: torch.ones(1).expand(50).sum()) == (1,)
+    assert largest(lambda: torch.ones(2, 1).expand(2, 9).clone()) == (2, 9)
+    assert largest(lambda: x.mul_(2)) == (0,)
+    assert largest(lambda: torch.add(x[:2], 1, out=x[:2])) == (0,)

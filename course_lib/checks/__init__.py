@@ -4,7 +4,7 @@ import difflib
 import inspect
 from collections.abc import Callable
 
-from course_lib.checks import attention, heads, masks, shapes
+from course_lib.checks import attention, heads, masks, positions, shapes, tiling
 from course_lib.checks.judge import judge
 from course_lib.checks.progress import progress, record_check
 from course_lib.checks.question import Question
@@ -17,6 +17,8 @@ QUESTIONS: tuple[Question, ...] = (
     *attention.QUESTIONS,
     *masks.QUESTIONS,
     *heads.QUESTIONS,
+    *positions.QUESTIONS,
+    *tiling.QUESTIONS,
 )
 """Every question of the course, in the order of the chapters."""
 

@@ -2,6 +2,7 @@
 
 import math
 from itertools import permutations
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -34,8 +35,8 @@ def difference(got: object, want: object, tol: float, explain: bool = True) -> s
         return _dict_difference(got, want, tol, explain)
     numbers = isinstance(want, int | float) and isinstance(got, int | float)
     if numbers and float in (type(want), type(got)):
-        margin = tol * (1 + abs(want)) if isinstance(want, float) else 0
-        close = got == want or abs(got - want) <= margin
+        within = isinstance(want, float) and math.isfinite(want)  # a whole number is exact
+        close = got == want or (within and abs(got - want) <= tol * (1 + abs(want)))
         both_nan = math.isnan(got) and math.isnan(want)
         equal = close or both_nan
     else:
@@ -48,6 +49,8 @@ def misfit(got: object, want: object) -> str | None:
     given, got, want = got, _plain(got), _plain(want)
     if got is None and want is not None:
         return "it returns None. Is there a return?"
+    if isinstance(want, list) and not isinstance(got, list):
+        return f"it returns {_kind(given)}; expected {len(want)} values"
     kinds = (Tensor, dict, int | float)
     for kind in kinds:
         if isinstance(want, kind) and not isinstance(want, bool):
@@ -61,6 +64,37 @@ def different_shapes(got: object, want: object) -> str | None:
     if not isinstance(got, Tensor) or not isinstance(want, Tensor) or got.shape == want.shape:
         return None
     return f"shape {list(got.shape)}; expected {list(want.shape)}"
+
+
+class Gist(NamedTuple):
+    """Of one floating tensor in a value: where it stands, its shape, its mean, its largest."""
+
+    place: tuple
+    shape: torch.Size
+    mean: float
+    largest: float
+
+
+def gists(value: object, place: tuple = ()) -> list[Gist]:
+    """What tells most values apart at once, before their numbers are compared one by one."""
+    if isinstance(value, Tensor) and value.is_floating_point() and value.device.type == "cpu":
+        wide = value.detach().double()
+        mean, largest = (wide.mean().item(), wide.abs().max().item()) if wide.numel() else (0, 0)
+        return [Gist(place, wide.shape, mean, largest)] if math.isfinite(mean) else []
+    inside = dict(enumerate(value)) if isinstance(value, list | tuple) else value
+    inside = inside.items() if isinstance(inside, dict) else ()
+    return [gist for key, part in inside for gist in gists(part, (*place, key))]
+
+
+def surely_differ(a: list[Gist], b: list[Gist], tol: float) -> bool:
+    """Whether some means are further apart than numbers that agree up to `tol` can be."""
+    return any(
+        one.place == other.place
+        and (
+            one.shape != other.shape or abs(one.mean - other.mean) > 3 * tol * other.largest + 1e-11
+        )
+        for one, other in zip(a, b, strict=False)
+    )
 
 
 def same(a: object, b: object, tol: float) -> bool:

@@ -18,6 +18,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from course_lib.checks.compare import Gist, gists
+
 STUB = "replace this line with your answer, then run the check."  # how an unwritten one ends
 TICK = 0.05  # seconds between two attempts to stop a function that ran too long
 PRINTED_AT_MOST = 2_000  # characters; a function that prints in a loop fills a disk otherwise
@@ -58,6 +60,11 @@ class Outcome:
     printed: str = ""
     returned: object = None
     stumbled: bool = False
+
+    @functools.cached_property
+    def gists(self) -> list[Gist]:
+        """The value in short, once for all the mistakes that it is compared with."""
+        return gists(self.value)
 
     @property
     def timed_out(self) -> bool:
@@ -223,9 +230,10 @@ def _own_line(error: BaseException) -> str:
 
 def _differ(before: object, after: object) -> bool:
     if isinstance(before, Tensor) and isinstance(after, Tensor):
-        return before.shape != after.shape or not torch.equal(
-            torch.nan_to_num(before.detach()), torch.nan_to_num(after.detach())
-        )
+        if before.shape != after.shape or before.dtype != after.dtype:
+            return True
+        before, after = before.detach(), after.detach()
+        return not ((before == after) | (before.isnan() & after.isnan())).all()
     if isinstance(before, list | dict):
         return before != after
     return False

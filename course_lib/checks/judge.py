@@ -6,7 +6,14 @@ import inspect
 from collections.abc import Callable
 
 from course_lib.checks import guard
-from course_lib.checks.compare import difference, different_shapes, misfit, same, tolerance
+from course_lib.checks.compare import (
+    difference,
+    different_shapes,
+    misfit,
+    same,
+    surely_differ,
+    tolerance,
+)
 from course_lib.checks.guard import Outcome
 from course_lib.checks.question import Mistake, Probe, Question, widened
 from course_lib.checks.verdict import OVERWRITES, UNCALLABLE, UNWRITTEN, Line, Verdict
@@ -29,6 +36,8 @@ class Bench:
         self.question = question
         self.inputs = question.draw(seed)
         self._names = question.names
+        drawn = zip(question.probes, self.inputs, strict=True)
+        self._tolerances = [probe.tolerance or tolerance(inputs) for probe, inputs in drawn]
         self._by_mistake = functools.cache(self._run_mistake)
 
     @functools.cached_property
@@ -87,7 +96,7 @@ class Bench:
     def _fact(self, i: int, outcome: Outcome) -> str | None:
         """What is wrong with one outcome, in words, or None where the property holds."""
         probe, inputs, want = self.question.probes[i], self.inputs[i], self.wanted[i]
-        tol = self._tolerance(i)
+        tol = self._tolerances[i]
         if outcome.timed_out:
             return str(outcome.error) or f"no answer in {self.question.seconds:g} seconds"
         if found := self._wrong_form(outcome, want, tol):
@@ -155,18 +164,18 @@ class Bench:
         other = self._by_mistake(mistake, i)
         if outcome.error is not None or other.error is not None:
             return repr(outcome.error) == repr(other.error)
-        return outcome.changed == other.changed and same(
-            outcome.value, other.value, self._tolerance(i)
-        )
+        if outcome.changed != other.changed:
+            return False
+        tol = self._tolerances[i]
+        if surely_differ(outcome.gists, other.gists, tol):
+            return False
+        return same(outcome.value, other.value, tol)
 
     def _run_mistake(self, mistake: Mistake, i: int) -> Outcome:
         return self._run(mistake.run, self.question.probes[i], self.inputs[i])
 
     def _run(self, fn: Callable, probe: Probe, inputs: tuple) -> Outcome:
         return guard.run(fn, probe.observe, inputs, self.question.seconds, self._names)
-
-    def _tolerance(self, i: int) -> float:
-        return self.question.probes[i].tolerance or tolerance(self.inputs[i])
 
 
 def _comparable(got: object, want: object) -> bool:

@@ -24,6 +24,13 @@ class Entry:
 
 
 EXPLORABLES = {
+    "clock": Entry(
+        "one pair of a position's sine and cosine as a hand on a circle, for two positions, and a "
+        "query and a key that are turned as far",
+        {"t": (1, range(31)), "k": (2, range(13)), "pair": (0, range(4))},
+        # Lengths of √5 both, so their product is 5 times a cosine: 4, with neither turned.
+        {"D": 8, "base": 10_000, "query": [2, 1], "key": [1, 2]},
+    ),
     "ledger": Entry(
         "the sizes, bytes and operations of one attention call, and which wrong line of code "
         "would run",
@@ -42,6 +49,15 @@ EXPLORABLES = {
             "empty": ("nan", ["nan", "zeros", "fill"]),  # what a row with nothing to read gives
         },
         {"scores": [[1, 0, 2, 0], [2, 1, 0, 1], [0, 2, 1, 3], [1, 0, 1, 2]]},
+    ),
+    "offsets": Entry(
+        "the product of every two sinusoidal encodings, and the product against the offset",
+        {
+            "D": (16, [2**e for e in range(1, 8)]),
+            "base": (10_000, [10**e for e in range(1, 6)]),
+            "offset": (6, range(-23, 24)),  # of the diagonal that is marked: row - column
+        },
+        {"T": 24},
     ),
     "routes": Entry(
         "which words a query reads with each of two heads, what they bring, and what one wide "
@@ -65,6 +81,34 @@ EXPLORABLES = {
         {"Dh": (64, [2**e for e in range(2, 13)]), "divided": (False, [False, True])},
         # Mean 0 and variance 1 exactly, so an undivided score has a deviation of exactly √Dh.
         {"z": [1.1, 0.2, 1.5, -1.8, -0.1, -0.8, -0.6, 0.5]},
+    ),
+    "stepper": Entry(
+        "what online softmax remembers of one row after each tile, how far its result is from the "
+        "direct softmax, and what a wrong line does to it",
+        {
+            "step": (2, range(12)),  # how many tiles are read; of larger tiles there are fewer
+            "plan": (
+                "threes",
+                ["threes", "backwards", "shuffled", "ones", "fours", "whole", "low"],
+            ),
+            "broken": ("nothing", ["nothing", "rescale", "maximum", "start", "tail"]),
+        },
+        {
+            # The second and the last tile of three bring a higher maximum; the third brings none.
+            "scores": [-1, 0, -2, 1, -1, 0, 0, -3, -1, 2, -1],
+            "v": [2, 1, 4, 6, 2, 3, 0, 4, 1, 8, 5],
+            "itemsize": 8,
+            # Keys a tile, the tiles in the order they are read, what every score is lowered by.
+            "plans": {
+                "threes": {"tile": 3, "order": [0, 1, 2, 3], "lower": 0},
+                "backwards": {"tile": 3, "order": [3, 2, 1, 0], "lower": 0},
+                "shuffled": {"tile": 3, "order": [2, 0, 3, 1], "lower": 0},
+                "ones": {"tile": 1, "order": list(range(11)), "lower": 0},
+                "fours": {"tile": 4, "order": [0, 1, 2], "lower": 0},
+                "whole": {"tile": 11, "order": [0], "lower": 0},
+                "low": {"tile": 3, "order": [0, 1, 2, 3], "lower": 900},
+            },
+        },
     ),
 }
 

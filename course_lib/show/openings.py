@@ -9,6 +9,8 @@ CHAPTERS = {
     "02_attention": "attention",
     "03_masks": "masks",
     "04_heads": "heads",
+    "05_positions": "positions",
+    "06_tiling": "tiling",
 }
 
 

@@ -133,18 +133,118 @@ export const routes = ({ words, q, k, v, query, times, heads }) => {
 export const places = (weights) =>
   weights.flatMap((weight, j) => (weight >= Math.max(...weights) / 2 ? [j] : []));
 
-// Cividis, from eleven of its colours. The text on it is the one of black and white that stands out
-// more, which is never less than 4.5 to 1.
+// What each pair of features turns by from one position to the next, in radians.
+export const frequencies = (D, base) =>
+  Array.from({ length: D / 2 }, (_, i) => base ** ((-2 * i) / D));
+
+// A sine and a cosine of each frequency, in turns.
+export const sinusoid = (t, D, base) =>
+  frequencies(D, base).flatMap((w) => [Math.sin(t * w), Math.cos(t * w)]);
+
+// A plain loop: a table of products calls this often.
+export const dot = (a, b) => {
+  let total = 0;
+  for (let i = 0; i < a.length; i++) total += a[i] * b[i];
+  return total;
+};
+
+// Rotary's turn of one pair of features.
+export const turned = ([first, second], angle) => [
+  first * Math.cos(angle) - second * Math.sin(angle),
+  first * Math.sin(angle) + second * Math.cos(angle),
+];
+
+// One pair at the positions t and t + k: as encodings, and as a key and a query that are turned.
+// `start` is how far a vector stands from its first feature before it is turned.
+export const clock = ({ t, k, pair, D, base, query, key }) => {
+  const frequency = frequencies(D, base)[pair];
+  const hand = (position) => ({ position, angle: position * frequency,
+    values: sinusoid(position, D, base).slice(2 * pair, 2 * pair + 2) });
+  const turn = (vector, { angle }) => ({ vector, start: Math.atan2(vector[1], vector[0]), angle,
+    values: turned(vector, angle) });
+  const hands = [hand(t), hand(t + k)];
+  const vectors = [turn(key, hands[0]), turn(query, hands[1])];
+  return { frequency, hands, vectors, between: k * frequency,
+    product: dot(hands[0].values, hands[1].values),
+    before: dot(key, query), score: dot(vectors[0].values, vectors[1].values) };
+};
+
+// The product of every two encodings, a row for each position, and what stands on each diagonal.
+export const products = ({ T, D, base }) => {
+  const codes = Array.from({ length: T }, (_, t) => sinusoid(t, D, base));
+  const table = codes.map((a) => codes.map((b) => dot(a, b)));
+  const diagonals = Array.from({ length: 2 * T - 1 }, (_, i) => {
+    const offset = i - T + 1; // row - column
+    const cells = table.flatMap((row, t) => row[t - offset] ?? []);
+    return { offset, cells: cells.length, least: Math.min(...cells), most: Math.max(...cells) };
+  });
+  return { table, diagonals };
+};
+
+// The tiles of a plan in the order in which they are read, each with its keys. With `filled`, a
+// tile that the row's end cuts short is filled up with scores and values of 0, as memory is.
+export const tilesOf = ({ scores, v }, { tile, order, lower }, filled) =>
+  order.map((place) => {
+    const from = place * tile;
+    const keys = scores.map((_, j) => j).slice(from, from + tile);
+    const zeros = Array(filled ? tile - keys.length : 0).fill(0);
+    return { place, keys, scores: [...keys.map((j) => scores[j] - lower), ...zeros],
+      v: [...keys.map((j) => v[j]), ...zeros] };
+  });
+
+// What online softmax remembers once it has read one more tile. `broken` is the line that is wrong.
+export const foldTile = (before, { scores, v }, broken) => {
+  const top = Math.max(...scores);
+  const rowMax = Math.max(before.rowMax, top);
+  const rescale = broken === "rescale" ? 1 : Math.exp(before.rowMax - rowMax);
+  const powers = scores.map((x) => Math.exp(x - (broken === "maximum" ? top : rowMax)));
+  const added = { rowSum: sum(powers), acc: sum(powers.map((power, j) => power * v[j])) };
+  return { rowMax, rescale, powers, added, rowSum: rescale * before.rowSum + added.rowSum,
+    acc: rescale * before.acc + added.acc };
+};
+
+// The memory before the first tile and after each, with the direct softmax of the keys read.
+export const readRow = (state) => {
+  const plan = state.plans[state.plan];
+  const rowMax = state.broken === "start" ? 0 : -Number.MAX_VALUE; // the lowest number there is
+  const steps = [{ rowMax, rowSum: 0, acc: 0, read: [] }];
+  for (const tile of tilesOf(state, plan, state.broken === "tail")) {
+    const read = [...steps.at(-1).read, ...tile.keys];
+    const now = foldTile(steps.at(-1), tile, state.broken);
+    const weights = softmax(read.map((j) => state.scores[j] - plan.lower));
+    const [out, direct] = [now.acc / now.rowSum, sum(weights.map((w, i) => w * state.v[read[i]]))];
+    steps.push({ ...now, tile, read, out, direct, distance: Math.abs(out - direct) });
+  }
+  return steps;
+};
+
+// Bytes of a tile's scores with the three numbers remembered, and of the whole row's with as many.
+export const rowBytes = ({ scores, plans, plan, itemsize }) =>
+  [plans[plan].tile, scores.length].map((keys) => (keys + 3) * itemsize);
+
+// A colour at `at` between 0 and 1, from eleven of a map's.
+const blend = (map, at) => {
+  const step = Math.min(Math.floor(at * 10), 9);
+  const next = map[step + 1];
+  return map[step].map((part, c) => Math.round(part + (at * 10 - step) * (next[c] - part)));
+};
+
+// Cividis. The text on it is the one of black and white that stands out more, which is never less
+// than 4.5 to 1.
 const CIVIDIS = [
   [0, 34, 78], [8, 51, 112], [53, 69, 108], [79, 87, 108], [102, 105, 112],
   [125, 124, 120], [148, 142, 119], [174, 163, 113], [200, 184, 102], [229, 207, 82],
   [254, 232, 56],
 ];
-export const shade = (weight) => {
-  const at = Math.min(Math.floor(weight * 10), 9);
-  return CIVIDIS[at].map((part, c) =>
-    Math.round(part + (weight * 10 - at) * (CIVIDIS[at + 1][c] - part)));
-};
+export const shade = (weight) => blend(CIVIDIS, weight);
+
+// PuOr, for what has a sign: from -1, orange, over 0, white, to 1, purple.
+const PUOR = [
+  [127, 59, 8], [179, 88, 6], [224, 130, 20], [253, 184, 99], [254, 224, 182],
+  [247, 247, 247], [216, 218, 235], [178, 171, 210], [128, 115, 172], [84, 39, 136],
+  [45, 0, 75],
+];
+export const signedShade = (value) => blend(PUOR, (value + 1) / 2);
 export const inkOn = (colour) => {
   const linear = colour.map((part) => {
     const c = part / 255;
