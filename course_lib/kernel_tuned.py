@@ -28,7 +28,7 @@ def tuned_forward(
     Dh: tl.constexpr, DIM: tl.constexpr, BLOCK_Q: tl.constexpr, BLOCK_K: tl.constexpr,
     CAUSAL: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """One tile of queries reads all its keys, each tile of them copied by the hardware."""
+    """One tile of queries reads all its keys, tile by tile, each copied by the hardware."""
     head = tl.program_id(1)  # of B * H
     kv_head = head // H * Hkv + head % H // (H // Hkv)
     qs = tl.make_tensor_descriptor(q_ptr, [B * H, Tq, Dh], [Tq * Dh, Dh, 1], [1, BLOCK_Q, DIM])
@@ -36,10 +36,9 @@ def tuned_forward(
     vs = tl.make_tensor_descriptor(v_ptr, [B * Hkv, Tk, Dh], [Tk * Dh, Dh, 1], [1, BLOCK_K, DIM])
     outs = tl.make_tensor_descriptor(out_ptr, [B * H, Tq, Dh], [Tq * Dh, Dh, 1], [1, BLOCK_Q, DIM])
 
-    tile = tl.program_id(0)
+    first = tl.program_id(0) * BLOCK_Q
     if CAUSAL:  # the longest first
-        tile = tl.num_programs(0) - 1 - tile
-    first = tile * BLOCK_Q
+        first = (tl.num_programs(0) - 1 - tl.program_id(0)) * BLOCK_Q
     rows = first + tl.arange(0, BLOCK_Q)
     q = qs.load([head, first, 0]).reshape(BLOCK_Q, DIM)
     row_max = tl.full([BLOCK_Q], LOWEST, tl.float32)
@@ -64,8 +63,7 @@ def tuned_forward(
         v = vs.load([kv_head, start, 0]).reshape(BLOCK_K, DIM)
         row_max, row_sum, acc = fold(row_max, row_sum, acc, products, v, scale * LOG2E, PRECISION)
 
-    empty = row_sum == 0
-    row_sum = tl.where(empty, 1.0, row_sum)
+    empty, row_sum = row_sum == 0, tl.where(row_sum == 0, 1.0, row_sum)
     out = (acc / row_sum[:, None]).to(out_ptr.dtype.element_ty)
     outs.store([head, first, 0], out.reshape(1, BLOCK_Q, DIM))
     lse = tl.where(empty, float("-inf"), (row_max + tl.log2(row_sum)) * LN2)

@@ -26,7 +26,7 @@ TARGETS = {
 SHARED_LIMIT = {"sm_80": 166_912, "sm_90": 232_448, "sm_100": 232_448, "gfx942": 65_536}
 """Bytes of shared memory that one program may have. CUDA C++ programming guide, technical
 specifications per compute capability (163 and 227 KiB); ROCm, AMD GPU specifications (64 KiB)."""
-KERNELS = ("forward", "backward_keys", "backward_queries")
+KERNELS = ("forward", "tuned_forward", "backward_keys", "backward_queries")
 MATRIX = re.compile(r"\b(HMMA|HGMMA|QGMMA|UTC\w*MMA|v_mfma_\w+)")
 
 
@@ -72,7 +72,7 @@ def machine_code(
     dtype: str = "bfloat16",
     causal: bool = True,
 ) -> MachineCode:
-    """Compile a kernel of `course_lib.kernel` for a card and read what came out; takes seconds."""
+    """Compile one of the course's kernels for a card and read what came out; takes seconds."""
     for name, value, known in (("kernel", kernel, KERNELS), ("target", target, TARGETS)):
         if value not in known:
             raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
@@ -95,11 +95,14 @@ def _compile(kernel: str, target: str, Dh: int, dtype: str, causal: bool) -> Mac
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from course_lib import flash
+    from course_lib import flash, kernel_tuned
     from course_lib import kernel as kernels
 
-    fn = getattr(kernels, kernel)
-    how = flash.settings(kernel, torch.empty(0, Dh, dtype=getattr(torch, dtype)))
+    if kernel == "tuned_forward":
+        fn, how = kernel_tuned.tuned_forward, kernel_tuned.settings(Dh)
+    else:
+        fn = getattr(kernels, kernel)
+        how = flash.settings(kernel, torch.empty(0, Dh, dtype=getattr(torch, dtype)))
     options = {name: how.pop(name) for name in ("num_warps", "num_stages")}
     constants = {n: c for n, c in (how | {"CAUSAL": causal}).items() if n in fn.arg_names}
     short = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32"}[dtype]

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from course_lib.attention import NOTHING, expect_one_kind
+from course_lib.attention import NOTHING, expect_one_kind, logsumexp
 from course_lib.shapes import shaped
 from course_lib.tiles import Rule, Tiles
 
@@ -75,7 +75,7 @@ def merge_outputs(
     lse_b: Float[Tensor, "... Tq"],
 ) -> tuple[Float[Tensor, "... Tq Dv"], Float[Tensor, "... Tq"]]:
     """Join two finished outputs over different keys: each counts by the exponential of its lse."""
-    lse = torch.logaddexp(lse_a, lse_b)
+    lse = logsumexp(torch.stack([lse_a, lse_b], -1))  # torch's gradient is NaN at two -inf
     share_a, share_b = ((part - _finite(lse)).exp()[..., None] for part in (lse_a, lse_b))
     return share_a * out_a + share_b * out_b, lse
 

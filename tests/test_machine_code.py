@@ -17,7 +17,7 @@ def compiler():
         pytest.skip(reason)
 
 
-SPILLS = {"forward": 0, "backward_keys": 31, "backward_queries": 31}
+SPILLS = {"forward": 0, "tuned_forward": 0, "backward_keys": 31, "backward_queries": 31}
 """Bytes a thread that may go to slow memory and back, on the card that the tiles are cut for."""
 
 LARGEST = {"sm_80": 255, "sm_90": 255, "sm_100": 255, "gfx942": 512}
