@@ -10,7 +10,7 @@ from course_lib.__main__ import ROOT, main
 from course_lib.checks import QUESTIONS
 from course_lib.checks.proof import describe, prove
 
-SEEDS = int(os.environ.get("COURSE_SEEDS", "20"))
+SEEDS = int(os.environ.get("COURSE_SEEDS", "10"))
 """Draws of each probe: few enough that the suite stays short; `.ci/run` asks for more."""
 
 

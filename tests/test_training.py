@@ -62,3 +62,21 @@ def test_an_error_that_is_not_finite_stops_the_training():
 def test_no_steps_is_refused():
     with pytest.raises(ValueError, match="steps: expected at least 1, got 0"):
         train(nn.Linear(1, 1), line, 0)
+
+
+def test_training_takes_one_thread_and_gives_the_others_back():
+    before, seen = torch.get_num_threads(), []
+
+    def error(model):
+        seen.append(torch.get_num_threads())
+        if len(seen) == 3:
+            raise RuntimeError("stopped")
+        return line(model)
+
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(RuntimeError, match="stopped"):
+            train(nn.Linear(1, 1), error, 5)
+        assert seen == [1, 1, 1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
