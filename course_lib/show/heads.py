@@ -18,7 +18,6 @@ from course_lib.show.figures import Picture, figure
 TINTS = ("#CFE6F5", "#F7DDB8", "#DDDDDD", "#D8D0EC")
 MANY = {"color": style.HEADS[0], "linestyle": "-"}
 FEW = {"color": style.HEADS[1], "linestyle": "--"}
-GUIDE = {"color": "#666666", "linestyle": ":", "linewidth": 1.5}
 
 
 def opening() -> Picture:
@@ -76,7 +75,7 @@ def share_line(shares: Float[Tensor, " N"], errors: Float[Tensor, " N"]) -> Pict
     """What is left unexplained of two contents, by the share that a blend gives the first."""
     fig, ax = plt.subplots(figsize=(7.5, 2.9))
     ax.plot(shares.numpy(), errors.numpy(), **FEW, marker="o")
-    ax.axhline(1, **GUIDE)
+    ax.axhline(1, **style.GUIDE)
     ax.annotate(
         "an answer of zeros: 1", (0.5, 1), (0, -13), textcoords="offset points", ha="center"
     )
@@ -94,9 +93,10 @@ def error_curves(curves: Mapping[str, Sequence[float]], fixed: float) -> Picture
     for (name, errors), look in zip(curves.items(), (FEW, MANY), strict=True):
         (line,) = ax.plot(range(1, len(errors) + 1), errors, **look, linewidth=1.5)
         style.label_end(ax, line, name)
-    ax.axhline(fixed, **GUIDE)
+    ax.axhline(fixed, **style.GUIDE)
     ax.annotate(f"fixed shares: {fixed:.2f}", (1, fixed), (-1, 5), textcoords="offset points",
-                xycoords=("axes fraction", "data"), ha="right", color=GUIDE["color"])  # fmt: skip
+                xycoords=("axes fraction", "data"), ha="right",
+                color=style.GUIDE["color"])  # fmt: skip
     ax.set(xlabel="training step", ylabel="error of the batch", yscale="log", ylim=(5e-5, 3))
     ax.grid(True)
     ax.set_title("One head stays stuck where two heads go on")

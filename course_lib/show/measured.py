@@ -8,14 +8,10 @@ from matplotlib.axes import Axes
 from course_lib.show import style
 from course_lib.show.figures import Picture, Table, figure, table
 from course_lib.show.shapes import size
+from course_lib.show.tiling import LOOKS as PROGRAMS
 from course_lib.show.tiling import bytes_axis
 
-LOOKS = {
-    "naive": {"color": style.HEADS[1], "linestyle": "--", "marker": "^"},
-    "SDPA math": {"color": "#666666", "linestyle": "-.", "marker": "s"},
-    "tiled": {"color": style.HEADS[0], "linestyle": "-", "marker": "o"},
-    "SDPA flash": {"color": "black", "linestyle": ":", "marker": "D"},
-}
+LOOKS = dict(zip(("naive", "SDPA math", "tiled", "SDPA flash"), PROGRAMS, strict=True))
 
 
 def cost_lines(stored: Mapping) -> Picture:

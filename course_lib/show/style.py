@@ -27,6 +27,7 @@ WEIGHTS_MAP = "cividis"  # weights, from 0 to 1
 SCORES_MAP = "PuOr"  # signed scores, centred on 0
 HEADS = ("#0077BB", "#B85C00")  # two that stand for no role: heads, few heads against many
 EDGE = "#555555"  # the lines of a grid
+GUIDE = {"color": "#666666", "linestyle": ":", "linewidth": 1.5}  # a line to compare with
 BLOCKED = "#BBBBBB"  # what a mask forbids, always with the hatch
 BLOCKED_HATCH = "////"
 

@@ -21,7 +21,6 @@ LOOKS = (
     {"color": style.HEADS[0], "linestyle": "-", "marker": "o"},
     {"color": "black", "linestyle": ":", "marker": "D"},
 )
-GUIDE = {"color": "#666666", "linestyle": ":", "linewidth": 1.5}
 WRONG = 1e-5  # more than rounding leaves in float32
 LEAST = 1e-8  # errors at most as large, and 0, stand at the left edge
 WORST = 1e3  # errors at least as large, and NaN, stand at the right edge
@@ -71,7 +70,7 @@ def error_dots(errors: Mapping[str, Sequence[float]], title: str) -> Picture:
         ax.annotate(word, (1, place), (8, 0), xycoords=("axes fraction", "data"), va="center",
                     textcoords="offset points", color=style.ink(look["color"]))  # fmt: skip
         said.append(f"{name}: {word}")
-    ax.axvline(eps, **GUIDE)
+    ax.axvline(eps, **style.GUIDE)
     ax.set(xscale="log", xlim=(LEAST / 2, 2 * WORST), ylim=(len(errors) - 0.5, -0.5))
     ax.set_yticks(range(len(errors)), errors)
     names = {LEAST: "\n0 to 1e-08", 1e-7: "1e-07", 1e-5: "1e-05", 1e-3: "0.001", 0.1: "0.1"}
