@@ -84,6 +84,7 @@ class Kernel:
     def __init__(self, fn: Callable):
         fn = inspect.unwrap(fn)  # a notebook's shape checker wraps it
         self.fn, self.__name__, self.__doc__ = fn, fn.__name__, fn.__doc__
+        self.__signature__ = inspect.signature(fn)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         return self.fn(*args, **kwargs)
@@ -93,11 +94,12 @@ class Kernel:
 
         def launch(*args: object, num_warps: int = 4, num_stages: int = 2, **named: object) -> None:
             global _program, _programs
-            bound = inspect.signature(self.fn).bind(*args, **named).arguments
-            given = {name: _argument(name, value) for name, value in bound.items()}
+            bound = self.__signature__.bind(*args, **named)
+            for name, value in bound.arguments.items():
+                bound.arguments[name] = _argument(name, value)
             _programs = (*grid, 1, 1)[:3]
             for _program in itertools.product(*map(range, _programs)):
-                self.fn(**given)
+                self.fn(*bound.args, **bound.kwargs)
 
         return launch
 

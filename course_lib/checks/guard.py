@@ -4,6 +4,7 @@ import contextlib
 import copy
 import ctypes
 import functools
+import inspect
 import io
 import signal
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from course_lib import simulator
 from course_lib.checks.compare import Gist, gists
 
 STUB = "replace this line with your answer, then run the check."  # how an unwritten one ends
@@ -33,7 +35,9 @@ class Answer:
     """A function as a probe sees it: what it returned last, and what its arguments are called."""
 
     def __init__(self, fn: Callable, names: tuple[str, ...]):
-        self.names = names
+        self.names, self.__name__ = names, getattr(fn, "__name__", "answer")
+        positional = inspect.Parameter.POSITIONAL_ONLY
+        self.__signature__ = inspect.Signature([inspect.Parameter(n, positional) for n in names])
         self.returned: object = None
         self.ended = False
         self._fn = fn
@@ -43,6 +47,10 @@ class Answer:
         self.returned = self._fn(*inputs)
         self.ended = True
         return self.returned
+
+    def launch(self, grid: tuple[int, ...], *inputs: object) -> None:
+        """Run it as a kernel, in the simulator: one program for every cell of the grid."""
+        simulator.Kernel(self)[grid](*inputs)
 
 
 @dataclass(frozen=True)
