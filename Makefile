@@ -6,6 +6,7 @@
 # make bench        time and memory of attention on this CPU, into notebooks/measured/
 # make gpu          the kernels on this CUDA card, right and how fast, into notebooks/measured/
 # make constraints  resolve the dependencies anew and write constraints.txt
+# make hostile      every hostile submission to the grader that we know; make test tries a third
 # make lowest       run the tests with the oldest versions that pyproject.toml allows
 #
 # PYTHON=python3.12   another interpreter (3.11 or newer)
@@ -22,7 +23,7 @@ CPU_INDEX = https://download.pytorch.org/whl/cpu
 NBVAL = --nbval-lax --nbval-current-env --nbval-cell-timeout=180 -n2 --dist loadscope
 
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint exercises figures bench gpu constraints lowest
+.PHONY: help lab test lint exercises figures bench gpu hostile constraints lowest
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -63,6 +64,9 @@ $(VENV)/.installed-dev: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/tiling.py
 
+hostile: $(VENV)/.installed-dev
+	COURSE_HOSTILE=all $(BIN)/python -m pytest -q tests/test_grading_hostile.py
+
 gpu: $(VENV)/.installed
 	$(BIN)/python benchmarks/gpu.py
 
@@ -72,7 +76,7 @@ constraints: override VENV = .venv-constraints
 constraints:
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[dev]'
+	$(PIP) -e '.[dev,dask,nbgrader]'
 	$(BIN)/python -m pip freeze --exclude-editable > $(VENV)/found.txt
 	$(BIN)/python -c 'import platform as p; print( \
 	  "# The exact set of packages that the course was tested with. Made by: make constraints\n" \

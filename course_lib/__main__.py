@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from course_lib.grading import options
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -65,12 +67,20 @@ def write_figures(_: argparse.Namespace) -> int:
     return 0
 
 
+def grade(arguments: argparse.Namespace) -> int:
+    """grade a folder of submissions; `grade doctor` says what walls this machine has"""
+    from course_lib.grading.command import run
+
+    return run(arguments)
+
+
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "progress": show_progress,
     "questions": show_questions,
     "environment": show_environment,
     "exercises": write_exercises,
     "figures": write_figures,
+    "grade": grade,
 }
 
 
@@ -85,6 +95,8 @@ def main(arguments: list[str] | None = None) -> int:
         if name == "questions":
             command.add_argument("id", nargs="?", help="an id such as 02.2, or a function's name")
             command.add_argument("--seeds", type=int, default=1, help="draws of inputs (default 1)")
+        if name == "grade":
+            options.add_arguments(command)
     chosen = parser.parse_args(arguments)
     return COMMANDS[chosen.command](chosen)
 

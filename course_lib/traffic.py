@@ -128,10 +128,12 @@ class Largest(TorchDispatchMode):
         given = {_storage(x) for x in (*args, *kwargs.values()) if isinstance(x, Tensor)}
         for made in result if isinstance(result, tuple | list) else (result,):
             if isinstance(made, Tensor) and _storage(made) not in given:
-                self._see(made.shape, made.dtype)
+                self.see(made.shape, made.dtype)
         return result
 
-    def _see(self, shape: torch.Size, dtype: torch.dtype) -> None:
+    def see(self, shape: torch.Size, dtype: torch.dtype) -> None:
+        """Note a tensor that was made."""
+        """Remember a tensor that was made, if it is the largest so far."""
         size = shape.numel(), dtype != torch.bool
         if size > (self.shape.numel(), self.dtype != torch.bool):
             self.shape, self.dtype = shape, dtype

@@ -16,8 +16,9 @@ CONSTRAINTS = (ROOT / "constraints.txt").read_text().splitlines()
 PINS = [Requirement(line) for line in CONSTRAINTS if line and not line.startswith("#")]
 VERSION = {canonicalize_name(pin.name): str(pin.specifier).removeprefix("==") for pin in PINS}
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
+EXTRAS = PROJECT["optional-dependencies"]
 DIRECT = [
-    Requirement(text) for text in PROJECT["dependencies"] + PROJECT["optional-dependencies"]["dev"]
+    Requirement(text) for part in (PROJECT["dependencies"], *EXTRAS.values()) for text in part
 ]
 TESTED_PYTHONS = ("3.11", "3.12", "3.13")
 

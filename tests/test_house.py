@@ -57,6 +57,7 @@ ONLY_IN = {
     "matplotlib": ("show",),
     "ipywidgets": ("show",),
     "anywidget": ("show",),
+    "distributed": ("grading",),
 }
 
 

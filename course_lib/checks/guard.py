@@ -50,7 +50,10 @@ class Answer:
 
     def launch(self, grid: tuple[int, ...], *inputs: object) -> None:
         """Run it as a kernel, in the simulator: one program for every cell of the grid."""
-        simulator.Kernel(self)[grid](*inputs)
+        if hasattr(self._fn, "launch"):  # it runs in another process, and so does its simulator
+            self._fn.launch(grid, self.names, inputs)
+        else:
+            simulator.Kernel(self)[grid](*inputs)
 
 
 @dataclass(frozen=True)
@@ -230,6 +233,8 @@ def _same_torch() -> Iterator[None]:
 
 def _own_line(error: BaseException) -> str:
     """The learner's own line that raised: the deepest that is no library's and not ours."""
+    if hasattr(error, "where"):  # it was raised in another process, which told
+        return error.where
     foreign = (sys.prefix, sys.base_prefix, "<", str(Path(__file__).parents[1]))
     steps = traceback.extract_tb(error.__traceback__)
     own = [step for step in steps if step.line and not step.filename.startswith(foreign)]

@@ -52,7 +52,7 @@ class Bench:
         """The verdict on one answer."""
         if not self._takes_the_inputs(fn):
             return Verdict.without_lines(self.question, UNCALLABLE.format(self.question.signature))
-        return self._verdict(self._answers(fn))
+        return self._verdict(self.outcomes(fn))
 
     def judge_mistake(self, mistake: Mistake) -> Verdict:
         """The verdict on a mistake of the bank, from what it gave when others were compared."""
@@ -83,7 +83,7 @@ class Bench:
             return True
         return True
 
-    def _answers(self, fn: Callable) -> list[Outcome]:
+    def outcomes(self, fn: Callable) -> list[Outcome]:
         """What a function gives on every probe; after two that hang, the others aren't run."""
         outcomes: list[Outcome] = []
         for probe, inputs in zip(self.question.probes, self.inputs, strict=True):

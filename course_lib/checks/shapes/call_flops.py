@@ -1,6 +1,7 @@
 """Question 01.3: the operations of a call's two products, counted from its sizes."""
 
 import math
+import numbers
 from collections.abc import Callable
 
 from torch import Tensor
@@ -26,7 +27,7 @@ def _growth(**factors: int) -> Callable:
     def observe(fn: Callable, *sizes: int) -> object:
         grown = [s * factors.get(dim, 1) for dim, s in zip(SIZES, sizes, strict=False)]
         before, after = fn(*sizes), fn(*grown)
-        countable = all(isinstance(n, int | float | Tensor) for n in (before, after))
+        countable = all(isinstance(n, numbers.Real | Tensor) for n in (before, after))
         return after / before if countable and before else before
 
     return observe

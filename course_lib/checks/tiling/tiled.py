@@ -48,11 +48,11 @@ class _Scores(Largest):
         super().__init__()
         self._widths = {*widths, *(width + 1 for width in widths)}
 
-    def _see(self, shape: torch.Size, dtype: torch.dtype) -> None:
+    def see(self, shape: torch.Size, dtype: torch.dtype) -> None:
         axes = sum(size > 1 for size in shape)
         places = not dtype.is_floating_point and (dtype != torch.bool or axes < 2)
         if not places and self._widths.isdisjoint(shape):
-            super()._see(shape, dtype)
+            super().see(shape, dtype)
 
 
 def _too_large(fn: Callable, q, k, v, block_q, block_k, is_causal) -> dict:

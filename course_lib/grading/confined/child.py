@@ -1,0 +1,246 @@
+"""The confined side: it runs an answer's code, and gives back what it returns."""
+
+import __future__
+
+import contextlib
+import importlib
+import inspect
+import io
+import json
+import linecache
+import math
+import os
+import random
+import socket
+import sys
+import traceback
+import types
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from course_lib import simulator
+from course_lib.grading.confined.peer import Peer, told
+from course_lib.grading.confined.wire import Channel, pack, unpack
+
+PRINTED_AT_MOST = 2_000
+MADE_AT_MOST = 500
+OURS = "course_lib"
+
+
+def imported(names: list[str]) -> set[str]:
+    """Import what a question allows of the course, and forget all else of it."""
+    for name in names:
+        importlib.import_module(name)
+    return set(names)
+
+
+class _Guard:
+    """Finds no module of the course but those that the question allows, and says so."""
+
+    def __init__(self, allowed: set[str]):
+        self.allowed = allowed
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == OURS or name.startswith(OURS + "."):
+            may = ", ".join(sorted(self.allowed)) or "nothing of the course"
+            raise ImportError(f"{name} can't be imported in an answer; this one may import {may}")
+
+
+def _forget(allowed: set[str]) -> None:
+    """Take the course's modules out of reach of an import, but for the allowed."""
+    for name in [n for n in sys.modules if n == OURS or n.startswith(OURS + ".")]:
+        if name not in allowed:
+            del sys.modules[name]
+    if allowed:
+        package = sys.modules[OURS] = types.ModuleType(OURS)
+        package.__path__ = []
+        for name in allowed:
+            setattr(package, name.rpartition(".")[2], sys.modules[name])
+    sys.meta_path.insert(0, _Guard(allowed))
+
+
+class _Kernels:
+    """Runs a function as a kernel: `grid` and the arguments' names stand before the arguments."""
+
+    def __init__(self, fn: object, names: list[str]):
+        self.fn, self.__name__ = fn, "answer"
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        self.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])
+
+    def __call__(self, *args: object) -> object:
+        return self.fn(*args)
+
+
+class _Capped(io.StringIO):
+    """Keeps the first characters that are printed."""
+
+    def write(self, text: str) -> int:
+        super().write(str(text)[: max(0, PRINTED_AT_MOST - self.tell())])
+        return len(text)
+
+
+class _Made(TorchDispatchMode):
+    """Notes the shape and dtype of every tensor that is made."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes: list[tuple[list[int], str]] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # asking would import a compiler
+
+    def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        out = fn(*args, **kwargs)
+        given = {_memory(x) for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)}
+        for made in out if isinstance(out, tuple | list) else (out,):
+            if isinstance(made, torch.Tensor) and _memory(made) not in given:
+                size = (list(made.shape), str(made.dtype).removeprefix("torch."))
+                if size not in self.sizes:
+                    self.sizes.append(size)
+        return out
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+class Runner(Peer):
+    """The student's end of the line."""
+
+    def __init__(self, channel: Channel, allowed: set[str]):
+        super().__init__(channel)
+        self.allowed = allowed
+        self.space: dict = {"__name__": "answer", "torch": torch, "math": math}
+
+    def load(self, message: dict) -> dict:
+        """Run the pieces of code that the answer needs, and say what came of it."""
+        notes, flags = [], 0
+        for where, source in message["pieces"]:
+            try:
+                with contextlib.redirect_stdout(_Capped()), contextlib.redirect_stderr(_Capped()):
+                    code = _compiled(where, source, flags)
+                    flags |= code.co_flags & __future__.annotations.compiler_flag
+                    exec(code, self.space)
+            except BaseException as error:  # one piece that fails is no reason to leave the others
+                said = told(error)
+                notes.append(f"{where}: {said['kind']}: {said['text']}"[:400])
+        fn = self.space.get(message["name"])
+        self.functions = [fn]
+        return {"op": "returned", "notes": notes, "takes": _takes(fn), "found": callable(fn)}
+
+    def run(self, message: dict, tensors: list[torch.Tensor]) -> tuple[dict, list[torch.Tensor]]:
+        """One call, with what it printed and what it changed of its arguments."""
+        fn = self.functions[message["function"]]
+        args = unpack(message["args"], tensors, self.named)
+        before = [t.detach().clone() for t in tensors]
+        seed = message.get("seed", 0)
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)
+        printed, made = _Capped(), _Made()
+        mode = message.get("mode")
+        try:
+            with (
+                contextlib.redirect_stdout(printed),
+                contextlib.redirect_stderr(printed),
+                torch.inference_mode(mode == "inference"),
+                torch.set_grad_enabled(not mode),
+                made if message.get("made") else contextlib.nullcontext(),
+            ):
+                value = self._called(fn, args, message.get("launch"))
+        except BaseException as error:
+            return told(error, _own_line(error)) | {"printed": printed.getvalue()}, []
+        said, outputs = self.answer(value, tensors)
+        said |= {"printed": printed.getvalue(), "made": made.sizes[:MADE_AT_MOST]}
+        said["changed"] = _changes(before, tensors, outputs)
+        said["rewritten"] = self._rewritten(message["args"], args)
+        return said, outputs
+
+    def _rewritten(self, packed: dict, args: tuple) -> dict[str, object]:
+        """The lists and dicts of plain values among the arguments that aren't as they came."""
+        found = {}
+        for i, (before, arg) in enumerate(zip(packed["tuple"], args, strict=True)):
+            if isinstance(arg, list | dict) and not _reaches_out(before):
+                after = pack(arg, [], self.name)
+                if after != before and not _reaches_out(after):
+                    found[str(i)] = after
+        return found
+
+    def _called(self, fn: object, args: tuple, launch: dict | None) -> object:
+        if launch is None:
+            return fn(*args)
+        simulator.Kernel(_Kernels(fn, launch["names"]))[tuple(launch["grid"])](*args)
+        return None
+
+
+def _compiled(where: str, source: str, flags: int) -> types.CodeType:
+    """A piece of a cell as code that knows its lines; `inspect.getsource` finds them too."""
+    cell, _, first = where.rpartition(", line ")
+    above = int(first) - 1 if cell and first.isdigit() else 0
+    cell = cell if above or first == "1" else where
+    own = [line + "\n" for line in source.splitlines()]
+    lines = list(linecache.cache.get(cell, (0, None, [], cell))[2])
+    lines += ["\n"] * (above + len(own) - len(lines))
+    lines[above : above + len(own)] = own
+    linecache.cache[cell] = (sum(map(len, lines)), None, lines, cell)
+    return compile("\n" * above + source, cell, "exec", flags, dont_inherit=True)
+
+
+def _takes(fn: object) -> list | None:
+    """The parameters of a function: name, kind, whether it has a default."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    return [(p.name, int(p.kind), p.default is not p.empty) for p in parameters]
+
+
+def _own_line(error: BaseException) -> str:
+    """The last line of the student's own code that an error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not (os.path.isabs(f.filename) or f.filename.startswith("<"))]
+    if not own:
+        return ""
+    text = f": {own[-1].line.strip()}" if own[-1].line else ""
+    return f"{own[-1].filename}, line {own[-1].lineno}{text}"
+
+
+def _changes(before: list, now: list, outputs: list) -> list[tuple[int, int]]:
+    """Which argument's tensors changed, and where among the outputs their new numbers stand."""
+    found = []
+    for i, (old, new) in enumerate(zip(before, now, strict=True)):
+        same = old.shape == new.shape and old.dtype == new.dtype
+        if not same or not torch.equal(_bits(old), _bits(new.detach())):
+            outputs.append(new.detach())
+            found.append((i, len(outputs) - 1))
+    return found
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    """Numbers that equal themselves, NaN too."""
+    plain = tensor.as_subclass(torch.Tensor).contiguous()
+    return plain.view(torch.uint8) if plain.ndim else plain.view(1).view(torch.uint8)
+
+
+def _reaches_out(packed: object) -> bool:
+    """Whether a packed value holds tensors, or functions of the other end."""
+    text = json.dumps(packed)
+    return '"tensor"' in text or '"function"' in text
+
+
+def serve(end: socket.socket, held: list[str], allowed: set[str]) -> None:
+    """Do what the grader asks for, until it closes the line."""
+    channel = Channel(end)
+    _forget(allowed)
+    runner = Runner(channel, allowed)
+    channel.send({"op": "ready", "walls": held}, [])
+    while True:
+        message, tensors = channel.receive()
+        if message["op"] == "load":
+            channel.send(runner.load(message), [])
+        else:
+            runner.reply(*runner.served(message, tensors))

@@ -1,0 +1,213 @@
+"""Processes in which a student's code runs: forked from a warm one, or each begun afresh."""
+
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+
+import psutil
+
+from course_lib.checks.guard import TimeLimit
+from course_lib.grading.confined.confine import MEMORY, ROOT, WALLS
+from course_lib.grading.confined.peer import Peer
+from course_lib.grading.confined.wire import Broken, Channel
+
+START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from course_lib.grading.confined import warm; warm.{}(*sys.argv[1:])"
+)
+START_SECONDS = 120.0  # importing torch on a busy machine
+PATIENCE = 10.0  # seconds in which a child takes a message
+IDLE_SECONDS = 1.0  # asleep for so long, and nothing will come
+DOZE_SECONDS, DOZING = 3.0, 0.02  # after so long, one that has worked for less is asleep too
+WALL = 10  # times the CPU seconds of a call: the last resort
+
+
+class GraderFault(Exception):
+    """What the grader itself couldn't do: never a student's zero."""
+
+
+class Warm:
+    """A process that has imported torch and forks confined children; one for each core."""
+
+    def __init__(self, slot: int = 0, walls: tuple[str, ...] = WALLS):
+        self.slot = slot
+        ours, its = socket.socketpair()
+        given = [str(its.fileno()), ",".join(walls)]
+        self.process = _python("forking", given, pass_fds=[its.fileno()])
+        its.close()
+        self.orders = ours
+        self._line(START_SECONDS)
+
+    def fork(self, may_import: tuple[str, ...]) -> "Child":
+        """A new confined process."""
+        ours, its = socket.socketpair()
+        order = {"slot": self.slot, "may_import": may_import}
+        try:
+            socket.send_fds(self.orders, [json.dumps(order).encode()], [its.fileno()])
+        except OSError as error:
+            raise GraderFault(f"no new process: {error}") from error
+        finally:
+            its.close()
+        return Child(self, self._line()["pid"], ours)
+
+    def end(self, pid: int) -> float:
+        """Kill a child and return the CPU seconds it used."""
+        self.orders.sendall(json.dumps({"end": pid}).encode())
+        return self._line()["seconds"]
+
+    def close(self) -> None:
+        """End the process and all its children."""
+        self.orders.close()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def _line(self, seconds: float = 20.0) -> dict:
+        self.orders.settimeout(seconds)
+        taken = b""
+        try:
+            while not taken.endswith(b"\n"):
+                part = self.orders.recv(4096)
+                if not part:
+                    raise GraderFault("the process that forks has ended")
+                taken += part
+        except OSError as error:
+            raise GraderFault(f"the process that forks doesn't answer: {error}") from error
+        return json.loads(taken) if taken.strip() else {}
+
+
+class Fresh:
+    """Begins a process for every answer: slow, and what systems without a safe fork can do."""
+
+    def __init__(self, slot: int = 0, walls: tuple[str, ...] = WALLS):
+        self.slot, self.walls = slot, walls
+        self._processes: dict[int, subprocess.Popen] = {}
+
+    def fork(self, may_import: tuple[str, ...]) -> "Child":
+        """A new process, which says a word that only it knows before it is listened to."""
+        word = secrets.token_hex(16)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            order = json.dumps({"slot": self.slot, "may_import": may_import})
+            process = _python("alone", [str(port), word, ",".join(self.walls), order])
+            self._processes[process.pid] = process
+            server.settimeout(START_SECONDS)
+            try:
+                ours, _ = server.accept()
+                said = ours.recv(len(word))
+            except OSError as error:
+                raise GraderFault(f"no new process: {error}") from error
+        if said.decode(errors="replace") != word:
+            raise GraderFault("somebody else answered in the place of a new process")
+        return Child(self, process.pid, ours)
+
+    def end(self, pid: int) -> float:
+        """Kill a process and return the CPU seconds it used, those of importing torch too."""
+        process = self._processes.pop(pid)
+        try:
+            times = psutil.Process(pid).cpu_times()
+            used = times.user + times.system
+        except psutil.Error:
+            used = 0.0
+        process.kill()
+        process.wait()
+        return used
+
+    def close(self) -> None:
+        """End what is left."""
+        for pid in list(self._processes):
+            self.end(pid)
+
+
+def starter(slot: int = 0, walls: tuple[str, ...] = WALLS) -> Warm | Fresh:
+    """What begins processes on this system. After torch, only Linux forks safely."""
+    return Warm(slot, walls) if sys.platform == "linux" else Fresh(slot, walls)
+
+
+def _python(entry: str, given: list[str], **more: object) -> subprocess.Popen:
+    """Python, with nothing of the user's settings, at an entry of `warm`."""
+    kept = {"PATH": os.defpath, "HOME": "/", "OMP_NUM_THREADS": "1"}
+    kept |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
+    command = [sys.executable, "-I", "-c", START.format(entry), str(ROOT), *given]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=kept, **more)
+
+
+def walls_here() -> list[str]:
+    """Which walls hold around a process on this machine, tried on one."""
+    begins = starter()
+    try:
+        child = begins.fork(())
+        child.end()
+        return child.walls
+    finally:
+        begins.close()
+
+
+class Child:
+    """One confined process, and the watch over what it uses."""
+
+    def __init__(self, starter: Warm | Fresh, pid: int, end: socket.socket):
+        self.starter, self.pid = starter, pid
+        self.channel = Channel(end, PATIENCE)
+        self.peer = Peer(self.channel)
+        self._process = psutil.Process(pid)
+        try:
+            self.limit(5.0)
+            ready, _ = self.channel.receive(self.peer.waits)
+        except (Broken, TimeLimit) as error:
+            raise GraderFault(f"a process that doesn't start: {error}") from error
+        self.walls: list[str] = ready["walls"]
+
+    def limit(self, seconds: float) -> None:
+        """From now on: so many seconds of CPU, no long sleep, and an end to all patience."""
+        start, begun = self._used(), time.monotonic()
+        ours = time.process_time()  # what it makes the grader do counts too
+        most = self._memory() + 2 * MEMORY  # where no wall caps it
+        last, moved = start, begun
+
+        def waits() -> None:
+            nonlocal last, moved
+            now, used = time.monotonic(), self._used()
+            if used > last:
+                last, moved = used, now
+            idle = now - moved > IDLE_SECONDS and self._sleeps()
+            busy = used - start + time.process_time() - ours
+            dozes = now - begun > DOZE_SECONDS and busy < DOZING * (now - begun)
+            if busy > seconds or now - begun > WALL * seconds:
+                raise TimeLimit(f"no answer after {seconds:g} s of computing")
+            if idle or (dozes and self._sleeps()):
+                raise TimeLimit("no answer: it sleeps")
+            if self._memory() > most:
+                raise Broken("it takes too much memory")
+
+        self.peer.waits = waits
+
+    def end(self) -> float:
+        """Kill it; returns the CPU seconds it used."""
+        self.channel.close()
+        return self.starter.end(self.pid)
+
+    def _used(self) -> float:
+        try:
+            times = self._process.cpu_times()
+        except psutil.Error:
+            return 0.0
+        return times.user + times.system
+
+    def _memory(self) -> int:
+        try:
+            return self._process.memory_info().rss
+        except psutil.Error:
+            return 0
+
+    def _sleeps(self) -> bool:
+        try:
+            return self._process.status() in (psutil.STATUS_SLEEPING, psutil.STATUS_STOPPED)
+        except psutil.Error:
+            return True

@@ -1,0 +1,175 @@
+"""An answer that runs in a confined process, and is called here like any function."""
+
+import inspect
+from dataclasses import dataclass, field
+
+import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+from course_lib.checks.guard import TimeLimit
+from course_lib.checks.question import Question
+from course_lib.grading.confined.peer import Peer, Remote
+from course_lib.grading.confined.process import (
+    WALL,
+    Child,
+    Fresh,
+    GraderFault,
+    Warm,
+    starter,
+    walls_here,
+)
+from course_lib.grading.confined.wire import Broken, pack, unpack
+from course_lib.traffic import Largest
+
+__all__ = ["WALL", "Answer", "GraderFault", "ProcessEnded", "Warm", "starter", "walls_here"]
+
+
+class ProcessEnded(Exception):
+    """The student's process died in a call, or said what isn't a message."""
+
+
+@dataclass
+class Answer:
+    """A student's function: called here, run in a confined process, which it may wreck."""
+
+    starter: Warm | Fresh
+    question: Question
+    pieces: tuple[tuple[str, str], ...]
+    notes: list[str] = field(default_factory=list)
+    walls: list[str] | None = None
+    seconds: float = 0.0  # of CPU, in all its processes
+    fault: GraderFault | None = None
+    _lost: bool = False
+    _child: Child | None = None
+    _takes: list | None = None
+    _broken: BaseException | None = None
+
+    @property
+    def __name__(self) -> str:
+        return self.question.name
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        self._running()
+        if self._takes is None:
+            raise ValueError("a function that doesn't tell what it takes")
+        return signature(self._takes)
+
+    @property
+    def found(self) -> bool:
+        """Whether the code defines the function at all; loads it."""
+        try:
+            self._running()
+        except (TimeLimit, ProcessEnded) as error:
+            self.notes.append(str(error))
+            return False
+        return self._broken is None
+
+    @property
+    def lost(self) -> bool:
+        """Whether a call ended its process, or had to be stopped."""
+        return self._lost or (self._child is not None and self._child.peer.lost is not None)
+
+    def __call__(self, *args: object) -> object:
+        """What the function returns."""
+        return self._asked(args)
+
+    def launch(self, grid: tuple[int, ...], names: tuple[str, ...], args: tuple) -> None:
+        """Run it as a kernel in the simulator of the other end."""
+        self._asked(args, launch={"grid": list(grid), "names": list(names)})
+
+    def close(self) -> None:
+        """End its process."""
+        if self._child is not None:
+            self._lost = self.lost
+            child, self._child = self._child, None
+            self.seconds += child.end()
+
+    def _asked(self, args: tuple, **more: object) -> object:
+        self._running()
+        try:
+            self._child.limit(self.question.seconds)
+            return _Function(self._child.peer)(*args, **more)
+        except Broken as error:
+            self.close()
+            raise ProcessEnded(f"the process ended in this call ({error})") from None
+
+    def _running(self) -> None:
+        """See that a child has loaded the code."""
+        if self._broken is not None:
+            raise self._broken
+        if self._child is not None:
+            if self._child.peer.lost is None:
+                return
+            self.close()
+        try:
+            self._child = self.starter.fork(self.question.may_import)
+        except GraderFault as error:  # whoever judges reports it as the answer's: we must know
+            self.fault = error
+            raise
+        self.walls = self._child.walls
+        message = {"op": "load", "name": self.question.name, "pieces": self.pieces}
+        try:
+            self._child.limit(self.question.seconds)
+            said, _ = self._child.peer.request(message, [])
+        except (TimeLimit, Exception) as error:  # whatever it is, the student's code brought it
+            self.close()
+            self._broken = ProcessEnded(f"the cells that define it don't end ({error})")
+            raise self._broken from None
+        notes = said.get("notes")
+        self.notes = [str(note)[:400] for note in notes[:5]] if isinstance(notes, list) else []
+        self._takes = said.get("takes")
+        if not said.get("found"):
+            self._broken = ProcessEnded(f"running its cell doesn't define {self.question.name}")
+
+
+class _Function(Remote):
+    """The answer itself at the other end: it may print, and write into what it was given."""
+
+    def __init__(self, peer: Peer):
+        super().__init__(peer, 0)
+
+    def __call__(self, *args: object, **more: object) -> object:
+        return super().__call__(*args, made=bool(_watching()), **more)
+
+    def received(self, said: dict, tensors: list[torch.Tensor], args: tuple) -> object:
+        """Its value; what it printed and changed is printed and changed here."""
+        print(str(said.get("printed", ""))[:2_000], end="")
+        try:
+            self._write_back(said, tensors, args)
+            for mode in _watching():
+                for shape, dtype in said.get("made", []):
+                    mode.see(torch.Size(shape), getattr(torch, dtype))
+        except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
+            raise Broken("what it changed isn't told rightly") from error
+        return super().received(said, tensors, args)
+
+    def _write_back(self, said: dict, tensors: list[torch.Tensor], args: tuple) -> None:
+        mine: list[torch.Tensor] = []
+        pack(args, mine, self.peer.name)
+        with torch.no_grad():
+            for i, at in said.get("changed", []):
+                mine[i].detach().copy_(tensors[at])
+        for i, packed in said.get("rewritten", {}).items():
+            held, value = args[int(i)], unpack(packed, tensors, self.peer.named)
+            held.clear()
+            (held.update if isinstance(held, dict) else held.extend)(value)
+
+
+def _watching() -> list[Largest]:
+    return [mode for mode in _get_current_dispatch_mode_stack() if isinstance(mode, Largest)]
+
+
+def signature(takes: list) -> inspect.Signature:
+    """A signature from what the other end says of it; raises ValueError where that is none."""
+    try:
+        parameters = [
+            inspect.Parameter(
+                str(name), inspect._ParameterKind(kind),
+                default=None if default else inspect.Parameter.empty,
+            )
+            for name, kind, default in takes[:100]
+        ]  # fmt: skip
+        return inspect.Signature(parameters)
+    except (TypeError, ValueError) as error:
+        raise ValueError("a function that doesn't tell what it takes") from error

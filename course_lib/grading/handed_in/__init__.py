@@ -1,0 +1,1 @@
+"""What was handed in, and which of its code an answer needs: read, never run."""

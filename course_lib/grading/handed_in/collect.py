@@ -1,0 +1,163 @@
+"""What was handed in: one notebook of each student and chapter, or in words why there is none."""
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from course_lib.checks import QUESTIONS
+from course_lib.grading.handed_in.answers import Unreadable, cells, defined
+from course_lib.grading.handed_in.files import Found, find
+from course_lib.grading.handed_in.names import NOUNS, chapter_of, students_of
+
+LAYOUTS = """These layouts are known, also within zips:
+  ana/03_masks.ipynb                          a folder for each student
+  submitted/ana/masks/03_masks.ipynb          nbgrader's, from the course folder or from submitted
+  ana_03_masks.ipynb                          files side by side
+  ana_123_456_03_masks.ipynb                  as Canvas names them
+  Ana Lopez_123_assignsubmission_file_/03_masks.ipynb   as Moodle names them
+A .py file may stand for a notebook."""
+NO_STUDENT = "no student's name: call it NAME_03_masks.ipynb, or put it into a folder of that name"
+NO_CHAPTER = "neither its name nor what it defines says which chapter it is of"
+LISTED = 5
+
+
+class NothingHandedIn(ValueError):
+    """A folder in which nothing can be graded; names the layouts that are known."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file to grade. With a `problem` there are no bytes, and a person has to look.
+
+    `chapter` is "" where it couldn't be told. `path` is relative to the folder, and goes on
+    inside a zip: "class.zip/ana/03_masks.ipynb".
+    """
+
+    student: str
+    chapter: str
+    path: str
+    data: bytes
+    problem: str = ""
+
+
+def collect(folder: Path) -> list[Submission]:
+    """Every student's file for every chapter, sorted; nothing is run or written.
+
+    `folder` may be a zip. Two candidates for one student and chapter are never chosen from:
+    they make one submission with a problem that names both.
+    """
+    folder = Path(folder)
+    if not folder.exists():
+        raise NothingHandedIn(f"{folder} doesn't exist. {LAYOUTS}")
+    place = _submitted(folder)
+    found = list(find(place))
+    students = students_of([one.parts for one in found], wrapped=place.name != "submitted")
+    drafts: dict[str, list[Found]] = defaultdict(list)
+    for student, one in zip(students, found, strict=True):
+        drafts[student].append(one)
+    submissions = [s for student, own in drafts.items() for s in _of_student(student, own)]
+    if not submissions:
+        raise NothingHandedIn(f"Nothing in {folder} can be graded. {LAYOUTS}")
+    return sorted(submissions, key=lambda s: (s.student, s.chapter, s.path))
+
+
+def _submitted(folder: Path) -> Path:
+    """The place to look in: of nbgrader's course folder, only what students handed in."""
+    inner = folder / "submitted"
+    return inner if inner.is_dir() and not inner.is_symlink() else folder
+
+
+def _of_student(student: str, own: list[Found]) -> list[Submission]:
+    if not student:
+        return _unnamed(own)
+    by_chapter: dict[str, list[Submission]] = defaultdict(list)
+    for one in own:
+        if one.is_code or one.problem:
+            chapter, problem = _chapter(one)
+            if chapter or problem:
+                data = b"" if problem else one.data
+                draft = Submission(student, chapter, one.path.rstrip("/"), data, problem)
+                by_chapter[chapter].append(draft)
+    unplaced = by_chapter.pop("", [])
+    placed = [_one_of(drafts) for _, drafts in sorted(by_chapter.items())]
+    if placed:  # a helper's file beside them needs no chapter
+        unplaced = [draft for draft in unplaced if draft.problem != NO_CHAPTER]
+    if placed or unplaced:
+        return placed + unplaced
+    return _nothing_of(student, own)
+
+
+def _chapter(one: Found) -> tuple[str, str]:
+    """The chapter of a file, or why it has none: by its name, else by what it defines."""
+    chapter = chapter_of(one.parts)
+    if chapter or one.problem:
+        return chapter, one.problem
+    try:
+        names = defined(cells(one.data, one.path), [q.name for q in QUESTIONS])
+    except Unreadable as error:
+        return "", f"{NO_CHAPTER}: {error}"
+    counts = {number: 0 for number in NOUNS}
+    for question in QUESTIONS:
+        counts[question.chapter] += question.name in names
+    first, second = sorted(counts, key=lambda number: (-counts[number], number))[:2]
+    if not names:
+        return "", NO_CHAPTER
+    if 2 * counts[second] >= counts[first]:  # a helper may have the name of another's answer
+        both = " and ".join(sorted((first, second)))
+        return "", f"it answers chapters {both}: one file for each is needed"
+    return first, ""
+
+
+def _one_of(drafts: list[Submission]) -> Submission:
+    """The one candidate of a student for a chapter, or a submission that names them all."""
+    kinds = {(draft.data, draft.problem): draft for draft in reversed(drafts)}
+    rivals = sorted(kinds.values(), key=lambda draft: draft.path)
+    if len(rivals) > 1:
+        rivals = _own_work(rivals)
+    if len(rivals) > 1:
+        answering = [draft for draft in rivals if draft.problem or _answers(draft)]
+        rivals = answering or rivals
+    if len(rivals) == 1:
+        return rivals[0]
+    number = "two" if len(rivals) == 2 else str(len(rivals))
+    paths = [f"{draft.path} ({draft.problem})".replace(" ()", "") for draft in rivals]
+    listed = ", ".join(paths[:LISTED]) + (", ..." if paths[LISTED:] else "")
+    return replace(rivals[0], data=b"", problem=f"{number} candidate notebooks: {listed}")
+
+
+def _own_work(rivals: list[Submission]) -> list[Submission]:
+    """Of somebody who hands in the whole course, what lies in its exercises."""
+    names = {draft.path.split("/")[-1] for draft in rivals}
+    worked = [d for d in rivals if d.path.split("/")[-2:-1] == ["exercises"]]
+    beside = {d.path.split("/")[-2] for d in rivals if d not in worked and "/" in d.path}
+    return worked if len(names) == 1 and beside <= {"notebooks", "solutions"} and worked else rivals
+
+
+def _answers(draft: Submission) -> bool:
+    """Whether a file defines an answer of its chapter; one that can't be read may."""
+    names = [q.name for q in QUESTIONS if q.chapter == draft.chapter]
+    try:
+        return bool(defined(cells(draft.data, draft.path), names))
+    except Unreadable:
+        return True
+
+
+def _unnamed(own: list[Found]) -> list[Submission]:
+    """Files that nobody's name stands at: each is reported, under its own name."""
+    found = [one for one in own if one.is_code or one.problem]
+    return [
+        Submission(one.path, chapter_of(one.parts), one.path, b"", one.problem or NO_STUDENT)
+        for one in found
+        if one.path
+    ]
+
+
+def _nothing_of(student: str, own: list[Found]) -> list[Submission]:
+    """A student's folder without anything to grade."""
+    if not any(len(one.parts) > 1 for one in own):
+        return []  # a file beside the folders: a list of names, a timetable
+    files = [one.path for one in own if one.parts[-1]]
+    listed = ", ".join(files[:LISTED]) + (", ..." if files[LISTED:] else "")
+    problem = "nothing that can be graded was handed in" + (f": {listed}" if listed else "")
+    path = "/".join(own[0].parts[:-1])
+    return [Submission(student, "", path, b"", problem)]

@@ -1,0 +1,56 @@
+"""What `python -m course_lib grade` takes; light, so that other commands don't wait for torch."""
+
+import argparse
+import os
+import re
+from pathlib import Path
+
+EPILOG = """\
+python -m course_lib grade handed-in/ --out grades/     grade a class
+python -m course_lib grade doctor                       what walls this machine has
+python -m course_lib grade merge a/ b/ --out grades/    join the parts that --shard made
+"""
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """What the command takes."""
+    command.epilog, command.formatter_class = EPILOG, argparse.RawDescriptionHelpFormatter
+    command.add_argument(
+        "submissions", type=Path, nargs="+", metavar="SUBMISSIONS", help="a folder or a zip"
+    )
+    command.add_argument("--out", type=Path, metavar="GRADES", help="where the grades go")
+    command.add_argument("--key", type=Path, metavar="FILE", help="what inputs are drawn from")
+    command.add_argument("--jobs", type=_jobs, default=os.cpu_count(), help="cores (default: all)")
+    command.add_argument(
+        "--only", type=_chapter, metavar="NN", action="append", help="a chapter, such as 03"
+    )
+    command.add_argument("--resume", action="store_true", help="go on where a run was stopped")
+    command.add_argument("--require-isolation", choices=["full"], help="or grade nothing")
+    command.add_argument(
+        "--shard", type=_shard, metavar="I/N", help="only the I-th of N parts of the class"
+    )
+    command.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="on the workers of a Dask cluster, such as tls://host:8786",
+    )
+
+
+def _jobs(text: str) -> int:
+    if not re.fullmatch(r"[1-9]\d{0,3}", text):
+        raise argparse.ArgumentTypeError(f"expected a number of cores, 1 or more; got {text!r}")
+    return int(text)
+
+
+def _chapter(text: str) -> str:
+    if not re.fullmatch(r"\d{1,2}", text):
+        raise argparse.ArgumentTypeError(f"expected a chapter's number, such as 03; got {text!r}")
+    return text.zfill(2)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
+    i, n = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= i <= n:
+        raise argparse.ArgumentTypeError(f"expected I/N, such as 1/4; got {text!r}")
+    return i, n

@@ -1,0 +1,146 @@
+"""One grader a core: submissions go in, rows come out as they are ready, and no crash ends it."""
+
+import contextlib
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+
+import torch
+
+from course_lib.checks import find
+from course_lib.grading.confined.confine import WALLS, end_with_parent
+from course_lib.grading.confined.session import GraderFault
+from course_lib.grading.grade import Grader, blank
+from course_lib.grading.handed_in.collect import Submission
+
+ATTEMPTS = 2  # a submission that ends a grader's own process twice isn't graded
+DIED = "The process that graded it ended twice."
+BEGUN, NEVER_BEGAN = "begun", "A grader doesn't start here. Why? Ask: grade doctor"
+
+
+@dataclass
+class Task:
+    """A submission, the ids of the questions to grade, and how often it was begun."""
+
+    submission: Submission
+    questions: list[str]
+    attempts: int = 0
+
+
+def graded(
+    tasks: Iterable[Task], key: bytes, jobs: int, walls: tuple[str, ...] = WALLS
+) -> Iterator[tuple[Submission, dict | None]]:
+    """The rows of every task, in whichever order they come; after its last one, None.
+
+    Each job is a process of its own, so what ends one ends neither the others nor this one.
+    """
+    waiting = deque(tasks)
+    workers = [_Worker(key, slot, walls) for slot in range(min(jobs, len(waiting)))]
+    try:
+        for worker in workers:
+            worker.give(waiting)
+        while busy := {w.line: w for w in workers if w.task is not None}:
+            for line in wait(list(busy)):
+                worker = busy[line]
+                submission, row = worker.task.submission, worker.row()
+                if row is _READY:
+                    continue
+                if row is not _GONE:
+                    yield submission, row
+                    if row is None:
+                        worker.give(waiting)
+                    continue
+                yield from worker.lost(waiting)
+                worker.start()
+                worker.give(waiting)
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def not_graded(task: Task, key: bytes, note: str) -> Iterator[dict]:
+    """Rows for what is left of a task that the grader couldn't do."""
+    for name in task.questions:
+        row = blank(task.submission, find(name), key)
+        yield row | {"status": "not graded", "points": None, "note": note}
+
+
+_GONE, _READY = object(), object()
+
+
+class _Worker:
+    """A process that grades, and the task that it has."""
+
+    def __init__(self, key: bytes, slot: int, walls: tuple[str, ...]):
+        self.key, self.slot, self.walls = key, slot, walls
+        self.task: Task | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Begin a process; it needs some seconds to import torch."""
+        self.begun = False
+        context = multiprocessing.get_context("spawn")
+        self.line, its = context.Pipe()
+        given = (its, self.key, 5_000 * (self.slot + 1) + os.getpid() % 5_000, self.walls)
+        self.process = context.Process(target=_work, args=given, daemon=True)
+        self.process.start()
+        its.close()
+
+    def give(self, waiting: deque[Task]) -> None:
+        """Hand it the next task, if there is one."""
+        self.task = waiting.popleft() if waiting else None
+        if self.task is not None:
+            self.task.attempts += 1
+            with contextlib.suppress(OSError):  # it has died: its next row will tell
+                self.line.send(self.task)
+
+    def row(self) -> dict | object | None:
+        """The next row, None after the last one; _READY before the first, _GONE after death."""
+        try:
+            row = self.line.recv()
+        except (EOFError, OSError):
+            return _GONE
+        if row == BEGUN:
+            self.begun = True
+            return _READY
+        if row is not None:
+            self.task.questions.remove(row["question"])
+        return row
+
+    def lost(self, waiting: deque[Task]) -> Iterator[tuple[Submission, dict | None]]:
+        """What becomes of the task of a process that died."""
+        self.process.join()
+        if not self.begun:  # nor would it begin for the next
+            raise GraderFault(NEVER_BEGAN)
+        task, self.task = self.task, None
+        if task.attempts < ATTEMPTS:
+            waiting.append(task)
+            return
+        yield from ((task.submission, row) for row in not_graded(task, self.key, DIED))
+        yield task.submission, None
+
+    def stop(self) -> None:
+        """End the process, at once if it still works."""
+        self.line.close()
+        self.process.join(0 if self.task else 5)
+        self.process.kill()
+        self.process.join()
+
+
+def _work(line: Connection, key: bytes, slot: int, walls: tuple[str, ...]) -> None:
+    """What a worker does until its line is closed."""
+    end_with_parent()
+    torch.set_num_threads(1)
+    grader = Grader(key, slot, walls)
+    try:
+        line.send(BEGUN)
+        while True:
+            task: Task = line.recv()
+            for row in grader.rows(task.submission, [find(name) for name in task.questions]):
+                line.send(row)
+            line.send(None)
+    except (EOFError, OSError, KeyboardInterrupt):
+        grader.close()

@@ -1,0 +1,138 @@
+"""A row of results: what a grader may say about one student's answer to one question.
+
+Rows are read back from files that crash, get edited and get merged, so each is checked whole.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from course_lib.grading.reports.output import line, visible
+
+if TYPE_CHECKING:  # it loads torch, and files of results are read without it
+    from course_lib.checks.question import Question
+
+GRADED, MISSING, UNREADABLE, NOT_GRADED = "graded", "missing", "unreadable", "not graded"
+WITHOUT_POINTS = (UNREADABLE, NOT_GRADED)  # a person looks; never zero
+LINES_AT_MOST = 50
+
+
+class ResultsError(ValueError):
+    """A file of results, or a row of one, that can't be used; says which and why."""
+
+
+class Key(NamedTuple):
+    """What decides a row: the same key gives the same row, so it needn't be graded again."""
+
+    submission: str
+    student: str
+    question: str
+    version: str
+    key: str
+
+
+def key_of(row: dict) -> Key:
+    """The key of a row."""
+    return Key(*(row[field] for field in Key._fields))
+
+
+def _text(at_most: int, at_least: int = 0) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and at_least <= len(value) <= at_most
+
+
+def _shaped(pattern: str) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def _whole(value: object) -> bool:
+    return type(value) is int and 0 <= value <= 10_000
+
+
+LINE: dict[str, Callable[[object], bool]] = {
+    "holds": lambda value: type(value) is bool,
+    "property": _text(1_000, 1),
+    "points": _whole,
+    "fact": _text(4_000),
+}
+
+ROW: dict[str, Callable[[object], bool]] = {
+    "student": _text(300, 1),
+    "question": _shaped(r"\d\d\.\d{1,2}"),
+    "status": lambda value: value in (GRADED, MISSING, *WITHOUT_POINTS),
+    "points": lambda value: value is None or _whole(value),
+    "of": _whole,
+    "lines": lambda value: isinstance(value, list) and len(value) <= LINES_AT_MOST,
+    "mistake": lambda value: value is None or _text(200, 1)(value),
+    "explains": _whole,
+    "says": _text(1_000),
+    "asks": _text(1_000),
+    "reread": _text(300),
+    "note": _text(4_000),
+    "printed": _text(4_000),
+    "group": _shaped(r"([0-9a-f]{12})?"),
+    "path": _text(2_000),
+    "submission": _shaped(r"([0-9a-f]{64})?"),
+    "version": _text(200),
+    "key": _text(200),
+    "isolation": _text(200),
+    "cpu_ms": lambda value: type(value) in (int, float) and math.isfinite(value) and value >= 0,
+}
+"""The fields of a row, in their order, each with what may stand in it."""
+
+
+def checked(row: object) -> dict:
+    """The row with its fields in order, or an error that names the first field that is wrong."""
+    _fields(row, ROW, "row")
+    for i, found in enumerate(row["lines"]):
+        _fields(found, LINE, f"lines[{i}]")
+    earned = sum(found["points"] for found in row["lines"] if found["holds"])
+    match row["status"], row["points"]:
+        case (("unreadable" | "not graded"), None):
+            wrong = ""
+        case (("unreadable" | "not graded"), _):
+            wrong = f"{row['status']}, so points must be null, for a person to fill in"
+        case "missing", points if points != 0:
+            wrong = "missing, so points must be 0"
+        case "graded", points if points != earned or points > row["of"]:
+            wrong = f"the lines that hold are worth {earned} of {row['of']} points, not {points}"
+        case _:
+            wrong = ""
+    if wrong:
+        raise ResultsError(f"row of {line(row['student'], 60)}, {row['question']}: {wrong}")
+    ordered = {field: row[field] for field in ROW}
+    return ordered | {"lines": [{field: found[field] for field in LINE} for found in row["lines"]]}
+
+
+def _fields(found: object, fields: dict[str, Callable], what: str) -> None:
+    if not isinstance(found, dict):
+        raise ResultsError(f"{what} must be an object; got {type(found).__name__}")
+    if unlike := sorted(found.keys() ^ fields.keys(), key=str):
+        word = "lacks" if unlike[0] in fields else "has an unknown field"
+        raise ResultsError(f"{what} {word} {line(str(unlike[0]), 60)!r}")
+    for field, allows in fields.items():
+        if not allows(found[field]):
+            got = visible(repr(found[field])[:200], 80)
+            raise ResultsError(f"{what}: {field} can't be {got}")
+
+
+def by_student(rows: Iterable[dict]) -> dict[str, dict[str, dict]]:
+    """The rows of each student by question, both sorted; two for one place are an error."""
+    found: dict[str, dict[str, dict]] = {}
+    for row in sorted(rows, key=lambda row: (row["student"], row["question"])):
+        mine = found.setdefault(row["student"], {})
+        if row["question"] in mine:
+            name = line(row["student"], 60)
+            raise ResultsError(f"rows: two of {name} for {row['question']}; read() gives one")
+        mine[row["question"]] = row
+    return found
+
+
+def asked(rows: Iterable[dict], questions: Iterable[Question]) -> list[Question]:
+    """The questions that the rows are about, in the order of the course."""
+    ids, questions = {row["question"] for row in rows}, list(questions)
+    if unknown := sorted(ids - {question.id for question in questions}):
+        raise ResultsError(f"rows: no question {unknown[0]} in this version of the course")
+    return [question for question in questions if question.id in ids]

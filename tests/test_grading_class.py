@@ -1,0 +1,114 @@
+"""The page about a class counts right, groups what is alike, and is the same for the same rows."""
+
+import re
+from urllib.parse import unquote
+
+import pytest
+from made_rows import ASKED, NAMES, a_class, missing, open_row, row, sha, shuffled, with_mistake
+from test_grading_feedback import Page
+
+from course_lib.checks import QUESTIONS
+from course_lib.grading.reports.classroom import (
+    class_page,
+    difficulty,
+    histogram,
+    misconceptions,
+    unmatched,
+    waiting,
+    write_class,
+)
+from course_lib.grading.reports.feedback import write_feedback
+from course_lib.grading.reports.gradebook import standings
+
+FIRST, SECOND = ASKED[:2]
+
+
+def test_difficulty_counts_what_has_points():
+    rows = [row("a", FIRST), row("b", FIRST, holds=False), missing("c", FIRST)]
+    rows += [open_row("d", FIRST), row("d", SECOND)]
+    found = difficulty(rows, FIRST, students=5)
+    assert (found.counted, found.full, found.untouched, found.open) == (3, 1, 1, 2)
+    assert found.mean == pytest.approx(100 / 3)
+    assert difficulty([], FIRST, 0).mean == 0
+
+
+def test_the_histogram_holds_each_total_once():
+    rows = [row("all", FIRST), missing("none", FIRST), open_row("open", FIRST)]
+    bars = histogram(standings(rows, QUESTIONS), [FIRST])
+    assert [bar.count for bar in bars] == [1, *[0] * 9, 1]
+    assert bars[-1].label == "100 %"
+    nearly = FIRST.points - 1
+    assert histogram(standings([row("x", FIRST, points=nearly)], QUESTIONS), [FIRST])[-1].count == 0
+
+
+def test_misconceptions_come_with_their_students_most_frequent_first():
+    rows = [with_mistake(name, FIRST, 1) for name in ("a", "b", "c")]
+    rows += [with_mistake("d", FIRST, 0), with_mistake("a", SECOND, 0), row("e", FIRST)]
+    first, *others = misconceptions(rows, ASKED)
+    assert first.students == ("a", "b", "c") and first.row["mistake"] == FIRST.mistakes[1].name
+    assert [one.question.id for one in others] == ["03.1", "03.2"]
+    text = Page(class_page(rows, QUESTIONS)).text
+    assert FIRST.mistakes[1].says.replace("`", "") in text and "3 students" in text
+
+
+def test_answers_without_a_name_are_grouped_by_what_they_give():
+    same = sha("out")[:12]
+    rows = [row(name, FIRST, holds=False, group=same) for name in "abc"]
+    rows += [row("d", FIRST, holds=False, group=sha("other")[:12]), row("e", FIRST)]
+    rows += [row(name, SECOND, holds=False, group=same) for name in "ab"]
+    rows += [row(name, SECOND, holds=False, note="NameError at cell 3") for name in "cd"]
+    rows += [row("e", SECOND, holds=False, note="IndexError at cell 3"), with_mistake("f", FIRST)]
+    groups = [(one.question.id, one.students) for one in unmatched(rows, ASKED)]
+    assert groups[0] == ("03.1", ("a", "b", "c"))
+    assert sorted(groups[1:3]) == [("03.2", ("a", "b")), ("03.2", ("c", "d"))]
+    assert groups[3:] == [("03.1", ("d",)), ("03.2", ("e",))]
+    text = Page(class_page(rows, QUESTIONS)).text
+    assert "03.1 causal : 3 students, 0 of 6 points" in text
+    assert "2 wrong answers that nobody else gave" in text
+    assert rows[0]["lines"][1]["property"] in text and rows[0]["lines"][1]["fact"] in text
+
+
+def test_a_person_is_told_which_file_and_why():
+    why = "two notebooks: a.ipynb, b.ipynb"
+    rows = [open_row("ana", FIRST, note=why), open_row("ana", SECOND, note=why)]
+    rows += [open_row("bo", FIRST, "unreadable", "not JSON"), row("bo", SECOND)]
+    first, second = waiting(rows)
+    assert first.questions == ("03.1", "03.2") and second.questions == ("03.1",)
+    text = Page(class_page(rows, QUESTIONS)).text
+    assert why in text and "ana/03.ipynb" in text and "unreadable: not JSON" in text
+    assert "2 students have no total yet" in text
+
+
+def test_levels_of_isolation_are_counted():
+    rows = [row("a", FIRST), row("b", FIRST), row("c", FIRST, isolation="rlimits alone")]
+    text = Page(class_page(rows, QUESTIONS)).text
+    assert "full: 2 answers" in text and "rlimits alone: 1 answer" in text
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 120])
+def test_classes_of_every_size(size, tmp_path):
+    rows = a_class(size)
+    text = class_page(rows, QUESTIONS)
+    shown = Page(text)
+    assert shown.all("html") == [{"lang": "en"}] and not shown.all("script")
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\ud800-\udfff]", text)
+    assert text == class_page(shuffled(rows), QUESTIONS)
+    assert len(text) < 30_000 + 4_000 * size
+    if not rows:
+        assert "Nothing was graded" in shown.text
+        return
+    assert "Written answers and effort aren't graded by machine." in shown.text
+    assert len(shown.all("desc")) == len(shown.all("svg")) <= 1
+    index = write_feedback(rows, QUESTIONS, tmp_path / "feedback")
+    write_class(rows, QUESTIONS, tmp_path / "class.html")
+    links = {a["href"] for a in shown.all("a") if not a["href"].startswith("#")}
+    assert links and all((tmp_path / unquote(link)).is_file() for link in links)
+    assert {unquote(link) for link in links} <= {f"feedback/{name}" for name in index.values()}
+
+
+def test_hostile_names_are_texts():
+    shown = Page(class_page(a_class(len(NAMES)), QUESTIONS))
+    assert not {"script", "img", "iframe"} & {tag for tag, _ in shown.elements}
+    assert not any(key.startswith("on") for _, attrs in shown.elements for key in attrs)
+    assert "<script>alert(1)</script>" in shown.text and "{{ 7 * 7 }}" in shown.text
+    assert all("scope" in th or th.get("aria-hidden") for th in shown.all("th"))

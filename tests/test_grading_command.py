@@ -1,0 +1,274 @@
+"""`python -m course_lib grade`: the same gradebook however it was interrupted or divided."""
+
+import functools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+import pytest
+from a_class import RIGHT, hand_in, reports
+
+from course_lib.__main__ import main
+from course_lib.grading import doctor, pool
+from course_lib.grading.reports.results import read
+
+ROOT = Path(__file__).parents[1]
+KEY = "0123456789abcdef" * 4
+SECONDS = 120  # this machine has other work
+
+
+def grade(*arguments: object) -> int:
+    """The exit status of the command."""
+    try:
+        return main(["grade", *map(str, arguments)])
+    except SystemExit as ended:  # argparse
+        return ended.code
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    """A folder with a class and a key, and in it `whole`: what one run made of them."""
+    place = tmp_path_factory.mktemp("grading")
+    hand_in(place / "class")
+    (place / "key").write_text(KEY)
+    given = [place / "class", "--key", place / "key", "--jobs", 1]
+    assert grade(*given, "--out", place / "whole") == 0
+    return place
+
+
+@pytest.fixture
+def copy(place, tmp_path) -> Path:
+    """The grades of that run, to change."""
+    return Path(shutil.copytree(place / "whole", tmp_path / "copy"))
+
+
+def row(folder: Path, student: str, question: str) -> dict:
+    rows = read(folder / "results.jsonl")
+    return next(r for r in rows if (r["student"], r["question"]) == (student, question))
+
+
+# --- one run ---
+
+
+def test_a_run_writes_a_gradebook_and_pages(place):
+    names = reports(place / "whole").keys()
+    assert {"gradebook.csv", "canvas.csv", "moodle.csv", "class.html"} <= names
+    assert {"feedback/ana.html", "gradescope/ana/results.json"} <= names
+
+
+def test_right_answers_have_all_points_and_wrong_ones_a_name(place):
+    ana, ben = row(place / "whole", "ana", "02.1"), row(place / "whole", "ben", "02.1")
+    assert ana["points"] == ana["of"] == 7
+    assert ben["points"] < 7 and ben["mistake"]
+    assert row(place / "whole", "ana", "02.2")["status"] == "missing"
+
+
+def test_a_warning_and_a_print_cost_nothing(place):
+    assert row(place / "whole", "cem", "02.1")["points"] == 7
+
+
+def test_who_lacks_a_chapter_that_another_handed_in_has_no_points_there(place):
+    assert row(place / "whole", "dia", "03.1")["points"] > 0
+    lacking = row(place / "whole", "ana", "03.1")
+    assert lacking["status"] == "missing" and lacking["points"] == 0
+
+
+def test_a_syntax_error_and_an_answer_without_end_are_told(place):
+    assert "line 1" in row(place / "whole", "dia", "02.1")["note"]
+    endless = row(place / "whole", "eva", "02.1")
+    assert endless["points"] == 0 and endless["status"] == "graded"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of another kind")
+def test_only_its_owner_can_read_a_new_key(tmp_path, place, monkeypatch):
+    monkeypatch.setattr("course_lib.grading.command.graded", lambda tasks, key, jobs: iter(()))
+    assert grade(place / "class", "--out", tmp_path / "grades") == 0
+    assert (tmp_path / "grades" / "key").stat().st_mode & 0o777 == 0o600
+    assert KEY not in (tmp_path / "grades" / "key").read_text()
+
+
+# --- again, in parts, and after a crash ---
+
+
+def test_two_shards_make_the_gradebook_of_one_run(place, tmp_path):
+    for i in (1, 2):
+        given = [place / "class", "--key", place / "key", "--jobs", 1, "--shard", f"{i}/2"]
+        assert grade(*given, "--out", tmp_path / f"part{i}") == 0
+    parts = [read(tmp_path / f"part{i}" / "results.jsonl") for i in (1, 2)]
+    assert not {r["student"] for r in parts[0]} & {r["student"] for r in parts[1]}
+    assert grade("merge", tmp_path / "part1", tmp_path / "part2", "--out", tmp_path / "all") == 0
+    assert reports(tmp_path / "all") == reports(place / "whole")
+
+
+def test_a_shard_may_be_empty(place, tmp_path, copy):
+    given = ["--key", place / "key", "--shard", "40/40", "--out", tmp_path / "none"]
+    assert grade(place / "class", *given) == 0
+    assert grade("merge", copy, tmp_path / "none", "--out", tmp_path / "all") == 0
+    assert reports(tmp_path / "all") == reports(place / "whole")
+
+
+def started(place: Path, out: Path) -> subprocess.Popen:
+    command = [sys.executable, "-m", "course_lib", "grade", place / "class", "--jobs", "1"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    given = [*command, "--key", place / "key", "--out", out]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(given, env=environment, start_new_session=True, **quiet)
+
+
+def until(holds) -> None:
+    end = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a parent's death isn't told")
+@pytest.mark.parametrize("rows", [1, 20])
+def test_killed_in_the_middle_and_resumed_it_ends_the_same(place, tmp_path, rows):
+    out = tmp_path / "grades"
+    results = out / "results.jsonl"
+    run = started(place, out)
+    absent = 7 * 6  # rows of chapter 03 that need no grading
+    until(lambda: results.exists() and results.read_bytes().count(b"\n") >= absent + rows)
+    family = psutil.Process(run.pid).children(recursive=True)
+    os.kill(run.pid, signal.SIGKILL)
+    run.wait()
+    kept = results.read_bytes()
+    assert len(family) >= 2, "nothing was being graded"
+    until(lambda: not [p for p in family if p.is_running() and p.status() != "zombie"])
+    assert not (out / "gradebook.csv").exists()
+
+    results.write_bytes(kept + b'{"student": "ana", "quest')  # and the disk was full
+    given = [place / "class", "--key", place / "key", "--jobs", 1, "--out", out]
+    assert grade(*given) == 2, "an existing file is an error without --resume"
+    assert grade(*given, "--resume") == 0
+    assert reports(out) == reports(place / "whole")
+    assert results.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
+    lines = [json.loads(line) for line in results.read_text("utf-8").splitlines()]
+    counts = Counter((line["student"], line["question"]) for line in lines)
+    assert set(counts.values()) == {1}, "something was graded twice"
+
+
+def test_a_finished_run_is_resumed_without_grading_anything(place, copy, monkeypatch):
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    before = (copy / "results.jsonl").read_bytes()
+    (copy / "gradebook.csv").unlink()
+    given = [place / "class", "--key", place / "key", "--out", copy, "--resume"]
+    assert grade(*given) == 0
+    assert (copy / "results.jsonl").read_bytes() == before
+    assert reports(copy) == reports(place / "whole")
+
+
+def never(tasks, key, jobs):
+    assert not tasks
+    return iter(())
+
+
+def test_only_some_chapters(place, copy, monkeypatch):
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    given = [place / "class", "--key", place / "key", "--out", copy, "--resume"]
+    assert grade(*given, "--only", "3") == 0
+    head = (copy / "gradebook.csv").read_text("utf-8").splitlines()[0]
+    assert "03.1" in head and "02.1" not in head
+
+
+def test_a_grading_that_is_interrupted_says_how_to_go_on(place, tmp_path, monkeypatch, capsys):
+    def interrupted(tasks, key, jobs):
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr("course_lib.grading.command.graded", interrupted)
+    assert grade(place / "class", "--out", tmp_path / "grades") == 130
+    assert "--resume" in capsys.readouterr().err
+
+
+# --- walls ---
+
+
+def test_full_isolation_may_be_demanded(place, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.grading.command.graded", lambda tasks, key, jobs: iter(()))
+    given = [place / "class", "--out", tmp_path / "grades", "--require-isolation", "full"]
+    monkeypatch.setattr(doctor, "walls_here", lambda: ["limits", "seccomp"])
+    assert grade(*given) == 2
+    assert "landlock is missing" in capsys.readouterr().err
+    assert not (tmp_path / "grades").exists(), "it left something behind"
+    monkeypatch.setattr(doctor, "walls_here", lambda: ["limits", "own user", "landlock", "seccomp"])
+    assert grade(*given) == 0
+
+
+def test_walls_that_are_missing_are_told(tmp_path, monkeypatch, capsys):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ana_02_attention.py").write_text(RIGHT)
+    some = functools.partial(pool.graded, walls=("limits", "seccomp"))
+    monkeypatch.setattr("course_lib.grading.command.graded", some)
+    out = tmp_path / "grades"
+    assert grade(tmp_path / "class", "--out", out, "--jobs", 1) == 0
+    assert row(out, "ana", "02.1")["isolation"] == "limits, seccomp"
+    said = capsys.readouterr().out
+    assert "Isolation: limits, seccomp (1)" in said and "grade doctor" in said
+
+
+def test_a_grader_that_does_not_start_ends_the_run(place, tmp_path, monkeypatch, capsys):
+    broken = functools.partial(pool.graded, walls=None)  # nothing that it could hand on
+    monkeypatch.setattr("course_lib.grading.command.graded", broken)
+    assert grade(place / "class", "--out", tmp_path / "grades", "--jobs", 1) == 1
+    assert "grade doctor" in capsys.readouterr().err
+
+
+# --- what can't be done ---
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "SUBMISSIONS"),
+        (["class"], "--out GRADES"),
+        (["nowhere", "--out", "o"], "nowhere doesn't exist"),
+        (["empty", "--out", "o"], "empty"),
+        (["class", "class", "--out", "o"], "One folder"),
+        (["class", "--out", "whole"], "--resume"),
+        (["class", "--out", "o", "--jobs", "0"], "1 or more; got '0'"),
+        (["class", "--out", "o", "--jobs", "all"], "got 'all'"),
+        (["class", "--out", "o", "--only", "masks"], "such as 03; got 'masks'"),
+        (["class", "--out", "o", "--only", "06"], "nothing of chapter 06"),
+        (["class", "--out", "o", "--shard", "3/2"], "such as 1/4; got '3/2'"),
+        (["class", "--out", "o", "--shard", "half"], "got 'half'"),
+        (["class", "--out", "o", "--shard", "1/2"], "--shard needs --key"),
+        (["class", "--out", "o", "--key", "short"], "at least 32 characters"),
+        (["class", "--out", "o", "--key", "empty"], "empty"),
+        (["class", "--out", "key/o"], "key"),
+        (["class", "--out", "whole", "--key", "none", "--resume"], "none isn't there"),
+        (["class", "--out", "o", "--require-isolation", "some"], "full"),
+        (["merge", "--out", "o"], "Which parts?"),
+        (["merge", "whole"], "--out GRADES"),
+        (["merge", "whole", "nowhere", "--out", "o"], "nowhere"),
+        (["merge", "whole", "other", "--out", "o"], "one --key"),
+        (["merge", "whole", "--out", "whole"], "one of the parts"),
+    ],
+)
+def test_what_cannot_be_done_is_said(place, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(place)
+    (place / "empty").mkdir(exist_ok=True)
+    (place / "short").write_text("1234")
+    (place / "other").mkdir(exist_ok=True)
+    text = (place / "whole" / "results.jsonl").read_text("utf-8")
+    changed = [json.dumps(json.loads(line) | {"key": "of another"}) for line in text.splitlines()]
+    (place / "other" / "results.jsonl").write_text("\n".join(changed) + "\n")
+    assert grade(*arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error and "Traceback" not in error
+    assert not (place / "o").exists(), "it left something behind"
+
+
+def test_a_cluster_needs_dask(place, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "course_lib.grading.cluster", raising=False)
+    assert grade(place / "class", "--out", tmp_path / "grades", "--dask", "tcp://there:1") == 2
+    assert "[dask]" in capsys.readouterr().err
