@@ -81,6 +81,7 @@ class Question:
     mistakes: tuple[Mistake, ...]
     alternatives: tuple[Callable, ...]
     seconds: float = 2.0  # for one call; an answer takes milliseconds, so this means "forever"
+    may_import: tuple[str, ...] = ()  # what of the course a graded answer may use
 
     @property
     def points(self) -> int:
