@@ -130,7 +130,7 @@ def load(pointer: Pointer, mask: Tensor | None = None, other: int | float | None
     row, elements, mask = pointer.access("load", mask)
     if other is None:
         other = math.nan if row.is_floating_point() else torch.iinfo(row.dtype).min
-    tile = torch.full(mask.shape, other, dtype=row.dtype)
+    tile = torch.full(mask.shape, other).to(row.dtype)  # as a card does: -1e9 in float16 is -inf
     tile[mask] = row[elements]
     return tile
 
@@ -143,6 +143,8 @@ def store(pointer: Pointer, value: Tensor | int | float, mask: Tensor | None = N
 
 def arange(start: int, end: int) -> Tensor:
     """Numbers in turn; as many as a power of two, since they are lanes of hardware."""
+    if isinstance(start, Tensor) or isinstance(end, Tensor):
+        raise TypeError("arange: expected two numbers; add what a program computes to its result")
     if (size := end - start) < 1 or size & (size - 1):
         raise ValueError(f"arange: expected a power of two of numbers, got {size}")
     return torch.arange(start, end, dtype=torch.int32)
@@ -221,7 +223,14 @@ class constexpr:
         return value
 
 
-language = SimpleNamespace(
+class _Language(SimpleNamespace):
+    """What a kernel knows as `tl`."""
+
+    def __getattr__(self, name: str) -> object:
+        raise AttributeError(f"tl.{name} isn't in the simulator, which has {', '.join(vars(self))}")
+
+
+language = _Language(
     **{name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "int32", "int64")},
     constexpr=constexpr,
     program_id=program_id,
@@ -237,8 +246,8 @@ language = SimpleNamespace(
     where=lambda condition, a, b: torch.where(condition, a, b),
     maximum=_either(torch.maximum, max),
     minimum=_either(torch.minimum, min),
-    max=lambda tile, axis: tile.amax(axis),
-    sum=lambda tile, axis: tile.sum(axis),
+    max=lambda tile, axis=None: tile.amax(() if axis is None else axis),
+    sum=lambda tile, axis=None: tile.sum(axis),
     trans=lambda tile: tile.mT,
     exp=torch.exp,
     exp2=torch.exp2,

@@ -1,24 +1,29 @@
 """The explorables: their arithmetic against torch, their bundles, and their errors."""
 
 import functools
+import inspect
 import json
+import math
 import re
 import shutil
 import subprocess
+from collections import Counter
 
 import matplotlib
 import pytest
 import torch
 
-from course_lib import masks
+from course_lib import kernel, masks, simulator
 from course_lib.attention import attention, masked_softmax, scores
-from course_lib.heads import merge, split
+from course_lib.heads import merge, share, split
 from course_lib.leaks import leaks
 from course_lib.positions import frequencies, rotate, sinusoid
 from course_lib.show import explorable
 from course_lib.show.explorables import EXPLORABLES, FOLDER, bundle, defaults
+from course_lib.show.programs import programs_inputs
 from course_lib.show.style import contrast
 from course_lib.tiling import State, fold, nothing_read
+from course_lib.traffic import tiled_elements
 
 needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="node runs the explorables' JavaScript; it isn't installed"
@@ -26,7 +31,7 @@ needs_node = pytest.mark.skipif(
 NAMES = [*EXPLORABLES, "predict"]
 
 
-def node(source: str, *, module: str | None = None):
+def node(source: str, module: str | None = None):
     """Run an expression with the arithmetic at hand and bring back its value."""
     where = module or (FOLDER / "maths.mjs").as_uri()
     script = f"import * as m from {json.dumps(where)}; console.log(JSON.stringify({source}))"
@@ -407,6 +412,194 @@ def test_stepper_counts_the_scores_of_a_tile_and_three_numbers():
         assert (held, whole) == (remembered + 8 * most, remembered + 8 * 11)
 
 
+LAUNCH, PROGRAMS = defaults("programs"), EXPLORABLES["programs"].controls["program"][1]
+# The explorable's faults, written into the source of the library's kernel.
+WRONG_LINES = {
+    "causal": {},
+    "all": {},
+    "rescale": {
+        "row_sum = rescale * row_sum +": "row_sum = row_sum +",
+        "acc * rescale[:, None]": "acc",
+    },
+    "tail": {"(rows[:, None] < Tq) & (cols[None, :] < Tk)": "(rows[:, None] < Tq)"},
+    "head": {"kv_head = head // H * Hkv + head % H // (H // Hkv)": "kv_head = head"},
+    "offset": {"rows[:, None] + (Tk - Tq)": "rows[:, None]", "first + Tk - Tq": "first"},
+}
+
+
+def launched(which: str, dtype: torch.dtype, heads: int = 4):
+    """A launch in the simulator: its output, its lse, its accesses, and what each fold left."""
+    source = inspect.getsource(kernel)
+    source = source[source.index("LOG2E = ") :]
+    for right, wrong in WRONG_LINES[which].items():
+        assert right in source
+        source = source.replace(right, wrong)
+    scope = {"triton": simulator, "tl": simulator.language}
+    exec(source, scope)
+    right_fold, folds = scope["fold"], []
+
+    def fold_and_note(*given):
+        folds.append(right_fold(*given))
+        return folds[-1]
+
+    scope["fold"] = fold_and_note
+    q, k, v = (x.to(dtype) for x in programs_inputs(LAUNCH).values())
+    out, lse = torch.empty_like(q), torch.empty(q.shape[:3])
+    sizes = [LAUNCH[name] for name in ("H", "Hkv", "Tq", "Tk", "Dh")]
+    how = {"CAUSAL": which not in ("all", "tail"), "PRECISION": "ieee"}
+    with simulator.watch() as log:
+        scope["forward"][3, heads](q, k, v, out, lse, 16**-0.5, *sizes, 16, 16, 16, **how)
+    return out[0], lse[0], log, folds
+
+
+@functools.cache
+def programs(which: str) -> list[list[dict]]:
+    """The steps of each of the 12 programs, as the page computes them."""
+    state = json.dumps(LAUNCH | {"kernel": which})
+    return node(f"{list(PROGRAMS)}.map((program) => m.follow({{...{state}, program}}))", LAUNCHES)
+
+
+LAUNCHES = (FOLDER / "launch.mjs").as_uri()
+RUNS = {name: 2 if name == "head" else 4 for name in WRONG_LINES}  # heads that a launch survives
+
+
+@needs_node
+def test_programs_hold_the_numbers_of_the_still_view():
+    for name, values in node(f"m.inputs({json.dumps(LAUNCH)})", LAUNCHES).items():
+        assert values == programs_inputs(LAUNCH)[name].flatten().tolist()
+        assert torch.equal(torch.tensor(values).half().double(), torch.tensor(values).double())
+
+
+@needs_node
+@pytest.mark.parametrize("which", WRONG_LINES)
+def test_programs_load_and_store_what_the_kernel_does(which):
+    assert list(WRONG_LINES) == list(EXPLORABLES["programs"].controls["kernel"][1])
+    *_, log, _ = launched(which, torch.float16, RUNS[which])
+    state = json.dumps(LAUNCH | {"kernel": which})
+    lanes = node(
+        f"{list(PROGRAMS)}.map((program) => ({{...{state}, program}})).map((state) =>"
+        " m.programSteps(state).filter((step) => step.kind !== 'compute').map((step) =>"
+        " m.lanesOf(state, step).lanes.flat().filter((lane) => lane === 'on').length))",
+        LAUNCHES,
+    )
+    for program in range(3 * RUNS[which]):
+        made = [access for access in log if access.program == (program % 3, program // 3, 0)]
+        wanted = [(a.kind, a.name.removesuffix("_ptr"), a.nbytes) for a in made]
+        moves = [step for step in programs(which)[program] if step["kind"] != "compute"]
+        assert [(move["kind"], move["name"], move["bytes"]) for move in moves] == wanted
+        assert lanes[program] == [access.elements.numel() for access in made]
+    every, sizes = node(f"[m.launchBytes({state}), m.formula({state})]", LAUNCHES)
+    if which == "head":
+        assert every is None
+        return
+    wanted = Counter()
+    for access in log:
+        wanted[access.name.removesuffix("_ptr")] += access.nbytes
+    assert every == wanted and sizes["bytes"] == wanted.total()
+
+
+@needs_node
+@pytest.mark.parametrize("which", WRONG_LINES)
+def test_programs_compute_what_the_kernel_does_and_break_as_it_does(which):
+    out, lse, log, folds = launched(which, torch.float32, RUNS[which])
+    order = list(dict.fromkeys(access.program for access in log))  # as the simulator runs them
+    q, k, v = programs_inputs(LAUNCH).values()
+    keep = masks.causal(40, 44) if which not in ("all", "tail") else None
+    direct = attention(q, share(k, 4), share(v, 4), keep)[0]
+    folds, row = iter(folds), LAUNCH["row"]
+    for tile, head, _ in order:
+        steps = programs(which)[tile + 3 * head]
+        for step in steps:
+            if step["name"] == "fold":
+                row_max, row_sum, acc = (part[row] for part in next(folds))
+                got = [step["memory"][name] for name in ("rowMax", "rowSum")]
+                assert got == pytest.approx(
+                    [row_max.item() * math.log(2), row_sum.item()], rel=1e-5
+                )
+                assert step["memory"]["acc"] == pytest.approx(acc.tolist(), rel=1e-4, abs=1e-5)
+        memory, query = steps[-1]["memory"], 16 * tile + row
+        assert memory["out"] == pytest.approx(out[head, query].tolist(), rel=1e-4, abs=1e-5)
+        natural = memory["rowMax"] + math.log(memory["rowSum"])
+        assert natural == pytest.approx(lse[head, query].item(), rel=1e-5)
+        assert memory["direct"] == pytest.approx(direct[head, query].tolist(), rel=1e-9, abs=1e-12)
+        distance = (torch.tensor(memory["out"]).double() - direct[head, query]).abs().max().item()
+        assert memory["distance"] == pytest.approx(distance, abs=1e-6)
+    assert next(folds, None) is None
+
+
+@needs_node
+def test_programs_show_each_fault_and_hide_it_where_it_does_nothing():
+    ends = {
+        which: [steps[-1]["memory"].get("distance") for steps in programs(which)]
+        for which in WRONG_LINES
+    }
+    wrong = {which: [d is not None and d > 0.005 for d in ends[which]] for which in ends}
+    assert not any(wrong["causal"] + wrong["all"])
+    assert wrong["rescale"][5] and not wrong["rescale"][0]  # the first tile has nothing to shrink
+    assert wrong["head"] == [False] * 3 + [True] * 3 + [False] * 6
+    assert all(wrong["tail"]) and all(wrong["offset"])
+
+
+@needs_node
+def test_programs_of_a_wrong_head_end_where_the_simulator_does():
+    for heads, at in ((3, 6), (4, 6)):
+        *_, last = programs("head")[at]
+        said = f"load of k_ptr[{last['outside']['element']}], which has {last['outside']['size']} "
+        with pytest.raises(IndexError, match=re.escape(f"program (0, 2, 0): {said}")):
+            launched("head", torch.float16, heads)
+    assert programs("head")[9][-1]["outside"]["element"] == 3 * 44 * 16
+
+
+@needs_node
+@pytest.mark.parametrize("which", ["causal", "all"])
+def test_programs_mask_what_may_not_be_read_and_where_they_must(which):
+    Tks = list(range(40, 75))
+    states = [LAUNCH | {"kernel": which, "Tk": Tk, "program": p} for Tk in Tks for p in range(3)]
+    plans = iter(node(f"{json.dumps(states)}.map(m.planOf)", LAUNCHES))
+    for Tk in Tks:
+        keep = masks.causal(40, Tk)[0, 0] if which == "causal" else torch.ones(40, Tk).bool()
+        for rows in keep.split(16):
+            plan = next(plans)
+            whole = [part.all() and part.shape[1] == 16 for part in rows.split(16, 1)]
+            assert plan["whole"] == 16 * sum(whole)
+            beyond = plan["first"] + 16 + Tk - 40  # the kernel doesn't look where queries end
+            assert plan["stop"] == (min(Tk, beyond) if which == "causal" else Tk)
+            assert not rows[:, plan["stop"] :].any()
+
+
+@needs_node
+@pytest.mark.parametrize("which", ["causal", "all"])
+def test_programs_say_of_every_lane_what_became_of_it(which):
+    state = json.dumps(LAUNCH | {"kernel": which})
+    tiles = node(
+        f"{list(PROGRAMS)}.map((program) => ({{...{state}, program}})).flatMap((state) =>"
+        " m.programSteps(state).map((step) => ({...step, ...m.lanesOf(state, step)})))",
+        LAUNCHES,
+    )
+    keep = masks.causal(40, 44)[0, 0] if which == "causal" else torch.ones(40, 44).bool()
+    room = torch.nn.functional.pad(torch.ones(40, 44), (0, 4, 0, 8)).bool()
+    keep = torch.nn.functional.pad(keep, (0, 4, 0, 8))
+    for tile in tiles:
+        rows, lanes = slice(tile["from"], tile["from"] + 16), tile["lanes"]
+        if tile["name"] in ("products", "mask", "fold"):
+            cols = slice(tile["start"], tile["start"] + 16)
+            masked = tile["masked"] and tile["name"] != "products"
+            wanted, off = (keep, "blocked") if masked else (room, "zero")
+            wanted = wanted[rows, cols].tolist()
+        else:
+            inside, off = room[:, 0], "off" if tile["kind"] == "store" else "zero"
+            inside = room[0] if tile["name"] in ("k", "v") else inside
+            wanted = inside[rows, None].expand(16, len(lanes[0])).tolist()
+        assert lanes == [["on" if on else off for on in row] for row in wanted]
+
+
+@needs_node
+def test_programs_without_a_rule_move_what_chapter_06_counts():
+    state = json.dumps(LAUNCH | {"kernel": "all"})
+    wanted = 4 * (2 * tiled_elements(40, 44, 16, 16, 16) + 2 * 40)  # lse has 4 bytes a number
+    assert node(f"m.formula({state})", LAUNCHES) == {"keys": 3 * 44, "bytes": wanted}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundle_is_one_module(name):
     text = bundle(name)
@@ -428,7 +621,7 @@ def test_every_default_is_allowed_and_every_file_has_an_entry(name):
         assert default in allowed, key
     assert len(EXPLORABLES[name].controls) <= 3
     files = {file.stem for file in FOLDER.glob("*.mjs")}
-    assert files == {*NAMES, "maths", "toolkit"}
+    assert files == {*NAMES, "launch", "maths", "memory", "toolkit"}
 
 
 def test_every_control_keeps_its_keys():
@@ -477,6 +670,7 @@ def test_text_says_what_the_page_would_show():
         ("offsets", {"D": 5}, r"D must be one of \[2, 4, 8, .*got 5"),
         ("routes", {"query": "cow"}, "query must be one of .*'cat'.*got 'cow'"),
         ("stepper", {"step": 12}, "step must be one of .*got 12"),
+        ("programs", {"program": 12}, "program must be one of .*got 12"),
         ("saturation", {"divided": 1}, "divided must be one of .*got 1"),
     ],
 )

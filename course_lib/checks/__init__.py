@@ -4,7 +4,7 @@ import difflib
 import inspect
 from collections.abc import Callable
 
-from course_lib.checks import attention, heads, masks, positions, shapes, tiling
+from course_lib.checks import attention, heads, kernel, masks, positions, shapes, tiling
 from course_lib.checks.judge import judge
 from course_lib.checks.progress import progress, record_check
 from course_lib.checks.question import Question
@@ -19,6 +19,7 @@ QUESTIONS: tuple[Question, ...] = (
     *heads.QUESTIONS,
     *positions.QUESTIONS,
     *tiling.QUESTIONS,
+    *kernel.QUESTIONS,
 )
 """Every question of the course, in the order of the chapters."""
 

@@ -59,6 +59,20 @@ EXPLORABLES = {
         },
         {"T": 24},
     ),
+    "programs": Entry(
+        "one program of the forward attention kernel step by step: what it loads, computes and "
+        "stores, what it remembers of one row, and what a wrong line does to it",
+        {
+            "step": (13, range(19)),  # most programs have fewer
+            # In the grid of 3 tiles of queries and 4 heads: tile + 3 * head.
+            "program": (5, range(12)),
+            # The rule, or the line that is wrong. "tail" reads all keys, the others are causal.
+            "kernel": ("causal", ["causal", "all", "rescale", "tail", "head", "offset"]),
+        },
+        # The row that is followed is the sixth of its tile, so that every program has it.
+        {"H": 4, "Hkv": 2, "Tq": 40, "Tk": 44, "Dh": 16, "block": 16, "itemsize": 2}
+        | {"row": 5, "seed": 41},  # with this seed each tile brings query 37 a higher maximum
+    ),
     "routes": Entry(
         "which words a query reads with each of two heads, what they bring, and what one wide "
         "head makes of the same numbers",
@@ -120,13 +134,21 @@ def defaults(name: str) -> dict[str, object]:
 
 
 def bundle(name: str) -> str:
-    """One JavaScript module out of the arithmetic, the toolkit and the drawing."""
+    """One JavaScript module out of a drawing and all that it imports."""
     # A widget's code travels as one string and can't import its neighbours. The files stay real
     # modules, so that node can test them; here the lines that join them are taken out.
-    files = [FOLDER / f"{part}.mjs" for part in ("maths", "toolkit", name)]
-    text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    text = "\n".join(_parts(name).values())
     text = re.sub(r"^import\s[^;]*;\n", "", text, flags=re.M)
     return re.sub(r"^export (?!default)", "", text, flags=re.M)
+
+
+def _parts(name: str) -> dict[str, str]:
+    """The text of a module after those of the modules that it imports, each once."""
+    text = (FOLDER / f"{name}.mjs").read_text(encoding="utf-8")
+    parts = {}
+    for needed in re.findall(r'^import\s[^;]* from "\./(\w+)\.mjs";$', text, flags=re.M):
+        parts |= _parts(needed)
+    return parts | {name: text}
 
 
 def with_text(bundled: tuple[dict, dict] | dict | None, text: str):

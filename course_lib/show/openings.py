@@ -11,6 +11,7 @@ CHAPTERS = {
     "04_heads": "heads",
     "05_positions": "positions",
     "06_tiling": "tiling",
+    "07_kernel": "kernel",
 }
 
 
