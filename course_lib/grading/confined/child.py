@@ -173,6 +173,8 @@ class Runner(Peer):
     def _called(self, fn: object, args: tuple, launch: dict | None) -> object:
         if launch is None:
             return fn(*args)
+        if not isinstance(fn, simulator.Kernel):
+            raise TypeError("this is a function and no kernel; is @triton.jit above it?")
         simulator.Kernel(_Kernels(fn, launch["names"]))[tuple(launch["grid"])](*args)
         return None
 
