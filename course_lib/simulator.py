@@ -6,76 +6,33 @@ refuses what the real compiler refuses, it raises where a card would read beyond
 notes every load and store. It knows the part of Triton that the course uses.
 """
 
+import difflib
 import inspect
 import itertools
-import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-_program: tuple[int, ...] = ()  # which program runs, and of how many: a launch sets both
-_programs: tuple[int, ...] = ()
-_log: list["Access"] | None = None
+from course_lib import slow_memory
+from course_lib.refusals import CompilationError, refusal, wide_only
+from course_lib.slow_memory import Access, Descriptor, Pointer, load, store, watch
 
+__all__ = [
+    "Access",
+    "Descriptor",
+    "Kernel",
+    "Pointer",
+    "cdiv",
+    "constexpr",
+    "jit",
+    "language",
+    "next_power_of_2",
+    "watch",
+]
 
-class Access(NamedTuple):
-    """One load or store of one program: the elements of a tensor that it touched."""
-
-    program: tuple[int, ...]
-    kind: str  # "load" or "store"
-    name: str  # the parameter of the kernel
-    elements: Tensor
-    nbytes: int
-
-
-@contextmanager
-def watch() -> Iterator[list[Access]]:
-    """Collect every access of the kernels that run inside."""
-    global _log
-    before, _log = _log, []
-    try:
-        yield _log
-    finally:
-        _log = before
-
-
-class Pointer:
-    """A tensor's memory and offsets into it: what a kernel gets in place of a tensor."""
-
-    def __init__(self, tensor: Tensor, offset: Tensor | int = 0, name: str = "?"):
-        self.tensor, self.offset, self.name = tensor, offset, name
-
-    def __add__(self, offset: Tensor | int) -> "Pointer":
-        if isinstance(offset, Tensor):
-            offset = offset.long()  # what was computed in 32 bits may have overflowed before
-        return Pointer(self.tensor, self.offset + offset, self.name)
-
-    __radd__ = __add__
-
-    @property
-    def dtype(self) -> SimpleNamespace:
-        """Of what it points to."""
-        return SimpleNamespace(element_ty=self.tensor.dtype)
-
-    def access(self, kind: str, mask: Tensor | bool | None) -> tuple[Tensor, Tensor, Tensor]:
-        """The tensor as one row, the elements that are touched, and where in the tile they are."""
-        offset = torch.as_tensor(self.offset)
-        mask = torch.as_tensor(True if mask is None else mask).broadcast_to(offset.shape)
-        row, elements = self.tensor.view(-1), offset[mask]
-        outside = elements[(elements < 0) | (elements >= len(row))]
-        if len(outside):
-            raise IndexError(
-                f"program {_program}: {kind} of {self.name}[{int(outside[0])}], which has "
-                f"{len(row)} elements. Which lanes should a mask turn off?"
-            )
-        if _log is not None:
-            nbytes = elements.numel() * row.element_size()
-            _log.append(Access(_program, kind, self.name, elements, nbytes))
-        return row, elements, mask
+_programs: tuple[int, ...] = ()  # how many the grid has: a launch sets it
 
 
 class Kernel:
@@ -87,19 +44,21 @@ class Kernel:
         self.__signature__ = inspect.signature(fn)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
+        if why := refusal(self.fn):
+            raise CompilationError(why)
         return self.fn(*args, **kwargs)
 
     def __getitem__(self, grid: tuple[int, ...]) -> Callable:
         """The launch: `kernel[grid](...)` runs one program for every cell of the grid."""
 
         def launch(*args: object, num_warps: int = 4, num_stages: int = 2, **named: object) -> None:
-            global _program, _programs
+            global _programs
             bound = self.__signature__.bind(*args, **named)
             for name, value in bound.arguments.items():
                 bound.arguments[name] = _argument(name, value)
             _programs = (*grid, 1, 1)[:3]
-            for _program in itertools.product(*map(range, _programs)):
-                self.fn(*bound.args, **bound.kwargs)
+            for slow_memory.program in itertools.product(*map(range, _programs)):
+                self(*bound.args, **bound.kwargs)
 
         return launch
 
@@ -117,28 +76,12 @@ def _argument(name: str, value: object) -> object:
 
 def program_id(axis: int) -> Tensor:
     """Which program this is; int32, which overflows as on a card: `.to(tl.int64)` before that."""
-    return torch.tensor(_program[axis], dtype=torch.int32)
+    return torch.tensor(slow_memory.program[axis], dtype=torch.int32)
 
 
 def num_programs(axis: int) -> int:
     """How many programs the grid has along an axis."""
     return _programs[axis]
-
-
-def load(pointer: Pointer, mask: Tensor | None = None, other: int | float | None = None) -> Tensor:
-    """Read a tile. Lanes turned off give `other`; without it a card gives anything, here NaN."""
-    row, elements, mask = pointer.access("load", mask)
-    if other is None:
-        other = math.nan if row.is_floating_point() else torch.iinfo(row.dtype).min
-    tile = torch.full(mask.shape, other).to(row.dtype)  # as a card does: -1e9 in float16 is -inf
-    tile[mask] = row[elements]
-    return tile
-
-
-def store(pointer: Pointer, value: Tensor | int | float, mask: Tensor | None = None) -> None:
-    """Write a tile, in the dtype of the tensor; lanes turned off write nothing."""
-    row, elements, mask = pointer.access("store", mask)
-    row[elements] = torch.as_tensor(value, dtype=row.dtype).broadcast_to(mask.shape)[mask]
 
 
 def arange(start: int, end: int) -> Tensor:
@@ -154,40 +97,20 @@ def dot(a: Tensor, b: Tensor, acc: Tensor | None = None, input_precision: str = 
     """Multiply two tiles and sum in float32. `input_precision` means something on a card alone."""
     if a.dtype != b.dtype:
         raise TypeError(f"dot: expected two tiles of one dtype, got {a.dtype} and {b.dtype}")
+    if min(a.ndim, b.ndim) < 2:
+        raise ValueError(
+            f"dot: expected tiles of two axes, got {list(a.shape)} and {list(b.shape)}"
+        )
     if min(*a.shape, *b.shape) < 16:
         raise ValueError(
             f"dot: expected sides of at least 16, as the matrix units have, got {list(a.shape)} "
             f"and {list(b.shape)}"
         )
+    if acc is not None and (not isinstance(acc, Tensor) or acc.dtype.itemsize < 4):
+        got = acc.dtype if isinstance(acc, Tensor) else type(acc).__name__
+        raise TypeError(f"dot: expected acc as a tile in float32, in which it sums, got {got}")
     product = a.float() @ b.float()
     return product if acc is None else acc + product
-
-
-class Descriptor(NamedTuple):
-    """A tensor of several axes, read and written by tiles; what lies outside it reads as zero."""
-
-    base: Pointer
-    shape: list[int]
-    strides: list[int]
-    block_shape: list[int]
-
-    def _where(self, offsets: list) -> tuple[Pointer, Tensor]:
-        pointer, inside = self.base, torch.tensor(True)
-        for axis, (start, size) in enumerate(zip(offsets, self.block_shape, strict=True)):
-            later = (1,) * (len(self.shape) - axis - 1)
-            places = (start + torch.arange(size)).view(-1, *later)
-            pointer = pointer + places * self.strides[axis]
-            inside = inside & (places >= 0) & (places < self.shape[axis])
-        return pointer, inside
-
-    def load(self, offsets: list) -> Tensor:
-        """The tile whose first corner stands there."""
-        return load(*self._where(offsets), other=0)
-
-    def store(self, offsets: list, value: Tensor) -> None:
-        """Write the part of a tile that lies inside."""
-        pointer, inside = self._where(offsets)
-        store(pointer, value, inside)
 
 
 def _either(of_tensors: Callable, of_numbers: Callable) -> Callable:
@@ -223,35 +146,69 @@ class constexpr:
         return value
 
 
+def zeros(shape: list[int], dtype: torch.dtype) -> Tensor:
+    """A tile of zeros."""
+    return torch.zeros(shape, dtype=dtype)
+
+
+def full(shape: list[int], value: int | float, dtype: torch.dtype) -> Tensor:
+    """A tile of one value."""
+    return torch.full(shape, value, dtype=dtype)
+
+
+def where(condition: Tensor, a: Tensor | float, b: Tensor | float) -> Tensor:
+    """Of two tiles or numbers, place by place, the first where the condition holds."""
+    return torch.where(torch.as_tensor(condition), torch.as_tensor(a), torch.as_tensor(b))
+
+
+def max_of(tile: Tensor, axis: int | None = None, keep_dims: bool = False) -> Tensor:
+    """The largest along an axis, or of all."""
+    return tile.amax(() if axis is None else axis, keepdim=keep_dims)
+
+
+def sum_of(tile: Tensor, axis: int | None = None, keep_dims: bool = False) -> Tensor:
+    """The sum along an axis, or of all."""
+    return tile.sum(axis, keepdim=keep_dims)
+
+
+def trans(tile: Tensor) -> Tensor:
+    """A tile of two axes, transposed."""
+    return tile.mT
+
+
 class _Language(SimpleNamespace):
     """What a kernel knows as `tl`."""
 
     def __getattr__(self, name: str) -> object:
-        raise AttributeError(f"tl.{name} isn't in the simulator, which has {', '.join(vars(self))}")
+        near = difflib.get_close_matches(name, vars(self), n=1)
+        hint = f"Did you mean tl.{near[0]}? " if near else ""
+        raise AttributeError(
+            f"tl.{name} isn't in the simulator. {hint}It has {', '.join(vars(self))}"
+        )
 
 
 language = _Language(
-    **{name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "int32", "int64")},
-    constexpr=constexpr,
     program_id=program_id,
     num_programs=num_programs,
+    arange=arange,
     load=load,
     store=store,
-    arange=arange,
     dot=dot,
-    make_tensor_descriptor=Descriptor,
-    cdiv=cdiv,
-    zeros=lambda shape, dtype: torch.zeros(shape, dtype=dtype),
-    full=lambda shape, value, dtype: torch.full(shape, value, dtype=dtype),
-    where=lambda condition, a, b: torch.where(condition, a, b),
+    trans=trans,
+    zeros=zeros,
+    full=full,
+    where=where,
+    max=max_of,
+    sum=sum_of,
     maximum=_either(torch.maximum, max),
     minimum=_either(torch.minimum, min),
-    max=lambda tile, axis=None: tile.amax(() if axis is None else axis),
-    sum=lambda tile, axis=None: tile.sum(axis),
-    trans=lambda tile: tile.mT,
-    exp=torch.exp,
-    exp2=torch.exp2,
-    log=torch.log,
-    log2=torch.log2,
+    exp=wide_only(torch.exp),
+    exp2=wide_only(torch.exp2),
+    log=wide_only(torch.log),
+    log2=wide_only(torch.log2),
+    cdiv=cdiv,
     range=lambda start, stop, step=1, **how: range(start, stop, step),
+    make_tensor_descriptor=Descriptor,
+    constexpr=constexpr,
+    **{name: getattr(torch, name) for name in ("float16", "bfloat16", "float32", "int32", "int64")},
 )

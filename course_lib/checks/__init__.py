@@ -9,6 +9,7 @@ from course_lib.checks.judge import judge
 from course_lib.checks.progress import progress, record_check
 from course_lib.checks.question import Question
 from course_lib.checks.verdict import Notice, Verdict
+from course_lib.simulator import Kernel
 
 __all__ = ["QUESTIONS", "check", "find", "progress"]
 
@@ -44,6 +45,8 @@ def check(fn: Callable, question: str | None = None) -> Verdict | Notice:
         hint = f"Did you mean {near[0]}? " if near else ""
         names = ", ".join(f"{q.id} {q.name}" for q in QUESTIONS)
         return Notice(f"No question is answered by {name!r}. {hint}There are {names}.")
+    if found.is_kernel and not isinstance(fn, Kernel):
+        return Notice(f"{found.name} is a function and no kernel. Is @triton.jit above it?")
     try:
         verdict = judge(found, _unchecked(fn))
     except Exception as error:  # what came back may break whatever looks at it

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from course_lib.simulator import Kernel
+
 
 @dataclass(frozen=True)
 class Mistake:
@@ -92,6 +94,11 @@ class Question:
     def chapter(self) -> str:
         """The chapter's two digits."""
         return self.id.split(".")[0]
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the answer is a kernel, which the check launches in the simulator."""
+        return isinstance(self.reference, Kernel)
 
     @property
     def names(self) -> tuple[str, ...]:
