@@ -38,6 +38,11 @@ def watch() -> Iterator[list[Access]]:
         _log = before
 
 
+def watched() -> list[Access] | None:
+    """What collects the accesses now, if anything does."""
+    return _log
+
+
 class Pointer:
     """A tensor's memory and offsets into it: what a kernel gets in place of a tensor."""
 

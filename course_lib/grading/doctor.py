@@ -18,7 +18,7 @@ from course_lib.grading.confined.session import (
     walls_here,
 )
 
-QUESTION = SimpleNamespace(name="attack", seconds=5.0, may_import=())
+QUESTION = SimpleNamespace(name="attack", seconds=5.0, may_import=(), is_kernel=False)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_lib import simulator
+from course_lib import simulator, slow_memory
 from course_lib.grading.confined.peer import Peer, told
 from course_lib.grading.confined.wire import Channel, pack, unpack
 
@@ -129,8 +129,12 @@ class Runner(Peer):
                 said = told(error)
                 notes.append(f"{where}: {said['kind']}: {said['text']}"[:400])
         fn = self.space.get(message["name"])
+        found = callable(fn)
+        if found and message.get("kernel") and not isinstance(fn, simulator.Kernel):
+            found = False
+            notes.append(f"{message['name']} is a function and no kernel: is @triton.jit above it?")
         self.functions = [fn]
-        return {"op": "returned", "notes": notes, "takes": _takes(fn), "found": callable(fn)}
+        return {"op": "returned", "notes": notes, "takes": _takes(fn), "found": found}
 
     def run(self, message: dict, tensors: list[torch.Tensor]) -> tuple[dict, list[torch.Tensor]]:
         """One call, with what it printed and what it changed of its arguments."""
@@ -150,12 +154,15 @@ class Runner(Peer):
                 torch.inference_mode(mode == "inference"),
                 torch.set_grad_enabled(not mode),
                 made if message.get("made") else contextlib.nullcontext(),
+                slow_memory.watch() as log,
             ):
                 value = self._called(fn, args, message.get("launch"))
         except BaseException as error:
             return told(error, _own_line(error)) | {"printed": printed.getvalue()}, []
         said, outputs = self.answer(value, tensors)
         said |= {"printed": printed.getvalue(), "made": made.sizes[:MADE_AT_MOST]}
+        if message.get("accesses"):
+            said["accesses"] = _listed(log, outputs)
         said["changed"] = _changes(before, tensors, outputs)
         said["rewritten"] = self._rewritten(message["args"], args)
         return said, outputs
@@ -173,10 +180,15 @@ class Runner(Peer):
     def _called(self, fn: object, args: tuple, launch: dict | None) -> object:
         if launch is None:
             return fn(*args)
-        if not isinstance(fn, simulator.Kernel):
-            raise TypeError("this is a function and no kernel; is @triton.jit above it?")
         simulator.Kernel(_Kernels(fn, launch["names"]))[tuple(launch["grid"])](*args)
         return None
+
+
+def _listed(log: list[slow_memory.Access], outputs: list[torch.Tensor]) -> dict:
+    """A kernel's accesses, and where among the outputs all their elements stand."""
+    outputs.append(torch.cat([torch.zeros(0).long(), *(a.elements.long().flatten() for a in log)]))
+    listed = [[list(a.program), a.kind, a.name, a.elements.numel(), a.nbytes] for a in log]
+    return {"elements": len(outputs) - 1, "of": listed}
 
 
 def _compiled(where: str, source: str, flags: int) -> types.CodeType:

@@ -1,11 +1,13 @@
 """An answer that runs in a confined process, and is called here like any function."""
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
+from course_lib import slow_memory
 from course_lib.checks.guard import TimeLimit
 from course_lib.checks.question import Question
 from course_lib.grading.confined.peer import Peer, Remote
@@ -109,6 +111,7 @@ class Answer:
             raise
         self.walls = self._child.walls
         message = {"op": "load", "name": self.question.name, "pieces": self.pieces}
+        message["kernel"] = self.question.is_kernel
         try:
             self._child.limit(self.question.seconds)
             said, _ = self._child.peer.request(message, [])
@@ -130,13 +133,16 @@ class _Function(Remote):
         super().__init__(peer, 0)
 
     def __call__(self, *args: object, **more: object) -> object:
-        return super().__call__(*args, made=bool(_watching()), **more)
+        watched = slow_memory.watched() is not None
+        return super().__call__(*args, made=bool(_watching()), accesses=watched, **more)
 
     def received(self, said: dict, tensors: list[torch.Tensor], args: tuple) -> object:
         """Its value; what it printed and changed is printed and changed here."""
         print(str(said.get("printed", ""))[:2_000], end="")
         try:
             self._write_back(said, tensors, args)
+            if (log := slow_memory.watched()) is not None:
+                log += _accesses(said["accesses"], tensors)
             for mode in _watching():
                 for shape, dtype in said.get("made", []):
                     mode.see(torch.Size(shape), getattr(torch, dtype))
@@ -154,6 +160,14 @@ class _Function(Remote):
             held, value = args[int(i)], unpack(packed, tensors, self.peer.named)
             held.clear()
             (held.update if isinstance(held, dict) else held.extend)(value)
+
+
+def _accesses(said: dict, tensors: list[torch.Tensor]) -> Iterator[slow_memory.Access]:
+    """A kernel's accesses at the other end, as if it had run here."""
+    parts = tensors[said["elements"]].split([int(count) for _, _, _, count, _ in said["of"]])
+    for (program, kind, name, _, nbytes), part in zip(said["of"], parts, strict=True):
+        where = tuple(int(axis) for axis in program)
+        yield slow_memory.Access(where, str(kind), str(name), part, int(nbytes))
 
 
 def _watching() -> list[Largest]:
