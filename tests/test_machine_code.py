@@ -49,9 +49,8 @@ def test_a_kernel_fits_on_a_card_and_multiplies_with_its_matrix_units(kernel, ta
         print(f"{target}, Dh {Dh}: without a mask the loop is {share:.0%} shorter")
         assert share > 0.2
     if (kernel, target, Dh) == ("forward", "sm_90", 64):
-        said = f"takes {code.registers} registers a thread and spills none; its loop is "
-        said += f"{whole.instructions} instructions long where no mask is needed, and "
-        assert f"{said}{masked.instructions} with one" in README.read_text(encoding="utf-8")
+        said = f"takes {code.registers} registers a thread and spills none."
+        assert said in README.read_text(encoding="utf-8")
 
 
 def test_every_target_has_its_limit():

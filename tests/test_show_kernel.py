@@ -106,6 +106,17 @@ def test_roofline_counts_what_stands_below_the_ridge(monkeypatch):
     assert "kernel reached 250 TFLOP/s when measured" in alt
 
 
+def test_no_name_lies_across_the_ridge(monkeypatch):
+    said = []
+    monkeypatch.setattr(
+        charts.Axes, "annotate", lambda self, text, at, *args, **look: said.append((text, at, look))
+    )
+    roofline.roofline(POINTS, H100)
+    left = [text for text, _, look in said if look.get("ha") == "right"]
+    assert left == ["no cache, 64 queries: 60.2"]
+    assert "perfect cache:\n508" in [text for text, *_ in said]
+
+
 def test_speeds_leave_out_what_has_no_time_and_say_where_they_come_from(monkeypatch):
     picture = roofline.speed_lines(STORED)
     assert "heads of 128; the best of each: kernel 250; SDPA flash 500." in picture.alt

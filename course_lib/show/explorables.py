@@ -63,7 +63,7 @@ EXPLORABLES = {
         "one program of the forward attention kernel step by step: what it loads, computes and "
         "stores, what it remembers of one row, and what a wrong line does to it",
         {
-            "step": (13, range(19)),  # most programs have fewer
+            "step": (0, range(19)),  # most programs have fewer
             # In the grid of 3 tiles of queries and 4 heads: tile + 3 * head.
             "program": (5, range(12)),
             # The rule, or the line that is wrong. "tail" reads all keys, the others are causal.

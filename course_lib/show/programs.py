@@ -34,7 +34,8 @@ def programs_view() -> Picture:
         for j, phase in enumerate(row):
             size = min(block, Tk - j * block) - 0.8, last - first - 0.8
             ax.add_patch(Rectangle((j * block + 0.4, first + 0.4), *size, **LOOKS[phase]))
-            middle = j * block + size[0] / 2 + 0.4, first + size[1] / 2 + 0.4
+            above = 1.8 if i == chosen else 0  # the row of the query, drawn below
+            middle = j * block + size[0] / 2 + 0.4, first + size[1] / 2 + 0.4 - above
             ax.text(*middle, phase, ha="center", va="center", bbox={"fc": "white", "ec": "none"})
         queries = f"program ({i}, {head})\nqueries {first} to {last - 1}"
         ax.text(-1.5, (first + last) / 2, queries, ha="right", va="center")
@@ -42,6 +43,7 @@ def programs_view() -> Picture:
     frame = (-0.3, chosen * block - 0.3), Tk + 0.6, min(block, Tq - chosen * block) + 0.6
     ax.add_patch(Rectangle(*frame, fill=False, linewidth=3, edgecolor="black"))
     query = chosen * block + state["row"]
+    ax.add_patch(Rectangle((0, query), Tk, 1, facecolor=style.QUERY, edgecolor="white"))
     steps = _row(state, head, query)
     _numbers(ax, state, query, steps)
     ax.set(xlim=(-18.5, Tk + 10), ylim=(Tq + 15, -4))
@@ -54,7 +56,8 @@ def programs_view() -> Picture:
 
 CAPTION = (
     "Head 1 of the causal kernel. row_max is in natural units: the kernel's own, for powers of "
-    "two, is 1.443 times as much. The explorable starts in the framed program, at its one mask."
+    "two, is 1.443 times as much. The dark row in the framed program, with which the explorable "
+    "starts, is query 37."
 )
 
 

@@ -53,7 +53,7 @@ def roofline(
     `measured` has TFLOP/s, for what was timed on that card.
     """
     fig, ax = plt.subplots(figsize=(7.5, 4.1))
-    low, high = 0.5, 2.0 ** max(15, 5 + int(max(points.values())).bit_length())
+    low, high = 0.5, 2.0 ** max(11, 2 + int(max(points.values())).bit_length())
     corner = [low, card.ridge, high]
     ax.plot(corner, [card.at_most(x) for x in corner], color="black", linestyle="-")
     ax.axvline(card.ridge, **style.GUIDE)
@@ -64,13 +64,14 @@ def roofline(
     for name, x in points.items():
         y = card.at_most(x)
         ax.plot([x], [y], "o", color=style.HEADS[0], markersize=9)
-        ax.annotate(f"{name}: {x:.3g}", (x, y), (9, -5), va="top", textcoords="offset points",
+        label, where = _label(name, x, card)
+        ax.annotate(label, (x, y), textcoords="offset points", **where,
                     color=style.ink(style.HEADS[0]), bbox=ground)  # fmt: skip
         said.append(f"{name} at {x:.3g} FLOPs a byte may reach {y:.3g} TFLOP/s")
     for name, y in (measured or {}).items():
         ax.axhline(y, color=style.HEADS[1], linestyle="--", linewidth=1.5)
-        ax.annotate(f"{name}, measured: {y:.0f}", (low, y), (6, 3), textcoords="offset points",
-                    color=style.ink(style.HEADS[1]), bbox=ground)  # fmt: skip
+        ax.annotate(f"{name}, timed: {y:.0f}", (high, y), (-3, 5), textcoords="offset points",
+                    ha="right", color=style.ink(style.HEADS[1]), bbox=ground)  # fmt: skip
         said.append(f"{name} reached {y:.3g} TFLOP/s when measured")
     _plain(ax, low, high)
     below = [name for name, x in points.items() if x < card.ridge]
@@ -135,6 +136,15 @@ def provenance(stored: Mapping) -> str:
     )
 
 
+def _label(name: str, x: float, card: Card) -> tuple[str, dict]:
+    """What stands beside a point and on which side, so that it doesn't lie across the ridge."""
+    if x >= card.ridge:
+        return f"{name}:\n{x:.3g}", {"xytext": (3, 7), "va": "bottom"}
+    if x > card.ridge / 8:
+        return f"{name}: {x:.3g}", {"xytext": (-9, 3), "ha": "right", "va": "bottom"}
+    return f"{name}: {x:.3g}", {"xytext": (9, -5), "va": "top"}
+
+
 def _plain(ax: Axes, low: float, high: float) -> None:
     """Logarithmic axes, with numbers as a person writes them."""
     ax.set_xscale("log", base=2)
@@ -142,5 +152,5 @@ def _plain(ax: Axes, low: float, high: float) -> None:
     ticks = [2.0**e for e in range(-1, 20, 2) if low <= 2.0**e <= high]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
-    ax.set(xlim=(low, high), ylim=(1, 2000), xlabel="FLOPs a byte", ylabel="TFLOP/s")
+    ax.set(xlim=(low, high), ylim=(1, 5000), xlabel="FLOPs a byte", ylabel="TFLOP/s")
     ax.grid(True)

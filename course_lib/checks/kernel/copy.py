@@ -33,7 +33,7 @@ def _whose(x: Tensor, i: int, value: float) -> str:
 
 
 def _first(got: dict, want: dict, x: Tensor, out: Tensor, n: int, BLOCK: int) -> str:
-    """The first element that isn't right, and the program whose it is."""
+    """The first element that isn't right, and in which block it stands, counted from 0."""
     got, want = got["out_ptr"], want["out_ptr"]
     if got.dtype.is_floating_point:
         at = first_wrong(got, want, EXACT)
@@ -43,7 +43,7 @@ def _first(got: dict, want: dict, x: Tensor, out: Tensor, n: int, BLOCK: int) ->
     origin = "" if got[at] == BEFORE else _whose(x, i, got[at].item())
     if i >= n:
         return f"{fact('out', at, got, want)}{origin}"
-    return f"{fact('out', at, got, want)}{origin} (in the block of program {i // BLOCK})"
+    return f"{fact('out', at, got, want)}{origin} (in block {i // BLOCK})"
 
 
 def _floats(n: int, BLOCK: int, behind: int = 0, **how: object) -> Callable:

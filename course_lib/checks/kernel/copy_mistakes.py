@@ -44,6 +44,12 @@ def _always(here: SimpleNamespace) -> None:
     return None
 
 
+def _if_inside(x_ptr, out_ptr, n, BLOCK):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if at < n:
+        tl.store(out_ptr + at, tl.load(x_ptr + at))
+
+
 def _full_blocks_only(x_ptr, out_ptr, n, BLOCK):
     if (tl.program_id(0) + 1) * BLOCK <= n:
         but_for()(x_ptr, out_ptr, n, BLOCK)
@@ -67,8 +73,7 @@ MISTAKES = (
     _of_tails(
         "filled up with zeros, and stored",
         but_for(may_write=_always, other=0.0),
-        "Lanes behind the n-th element are given a 0 by the load, and the store writes these "
-        "zeros there.",
+        "Lanes behind the n-th element are given a 0, and the store writes these zeros there.",
         "Whose memory is it behind the n-th element?",
     ),
     _of_tails(
@@ -103,6 +108,19 @@ MISTAKES = (
         but_for(at=lambda here: (here.pid + 1) * here.BLOCK + here.lanes),
         "Program 0 begins at element BLOCK: its own block is copied by nobody.",
         "Which number does the first program of a grid have?",
+    ),
+    _of_programs(
+        "programs counted from 1",
+        but_for(at=lambda here: (here.pid - 1) * here.BLOCK + here.lanes),
+        "Program 0 begins BLOCK elements before the first: its number is taken to be 1.",
+        "Which number does the first program of a grid have?",
+    ),
+    _of_tails(
+        "one answer for a whole tile",
+        _if_inside,
+        "Python's if, and, or, not ask a whole tile for one yes or no. Every lane has an "
+        "answer of its own.",
+        "Which argument of the load and of the store takes an answer from every lane?",
     ),
     _of_tails(
         "the mask counts in the block",
@@ -166,12 +184,6 @@ MISTAKES = (
         but_for(value=lambda value, here: value.to(tl.float32)),
         "What is read becomes float32 before it is stored. Large whole numbers lose their last "
         "digits there.",
-        "Does a copy need to know what the numbers mean?",
-    ),
-    _of_tails(
-        "through float16",
-        but_for(value=lambda value, here: value.to(tl.float16)),
-        "What is read becomes float16 before it is stored, and loses digits there.",
         "Does a copy need to know what the numbers mean?",
     ),
     _of_tails(

@@ -29,7 +29,7 @@ def _address_stored(x_ptr, out_ptr, n, BLOCK):
 
 def _indexed(x_ptr, out_ptr, n, BLOCK):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    out_ptr[at] = x_ptr[at]
+    out_ptr[at] = tl.load(x_ptr + at, mask=at < n)
 
 
 def _nothing_stored(x_ptr, out_ptr, n, BLOCK):
@@ -85,7 +85,13 @@ SLIPS = (
         _indexed,
         "A pointer is indexed as if it were a tensor. A kernel gets an address alone, without a "
         "shape.",
-        "Which function reads at an address, and which one writes there?",
+        "Which function writes at an address?",
+    ),
+    _of_programs(
+        "addresses in bytes",
+        but_for(read_at=lambda here: here.at * 4, write_at=lambda here: here.at * 4),
+        "Element i is sought at i * 4. A pointer knows how many bytes an element has.",
+        "Does what is added to a pointer count bytes, or elements?",
     ),
     _of_programs(
         "a block size of its own",

@@ -177,6 +177,20 @@ MISTAKES = (
         "A tile begins at the row and the column with the program's number: tile 1 at row 1.",
         "How many rows lie before the first row of tile 1?",
     ),
+    _of_programs(
+        "tiles one row apart",
+        but_for(rows=lambda here: tl.program_id(0) + here.lanes),
+        "A tile begins at the row with the program's number, tile 1 at row 1. Its columns are "
+        "right.",
+        "How many rows lie before the first row of tile 1?",
+    ),
+    _of_programs(
+        "tiles one column apart",
+        but_for(cols=lambda here: tl.program_id(1) + here.lanes),
+        "A tile begins at the column with the program's number, tile 1 at column 1. Its rows are "
+        "right.",
+        "How many columns lie before the first column of tile 1?",
+    ),
     _in_tiles(
         "the first tile along K alone",
         but_for(tiles=lambda here: range(1)),
@@ -226,13 +240,6 @@ MISTAKES = (
         but_for(step=lambda acc, a, b: acc + tl.dot(a, b).to(a.dtype)),
         "The products of each turn are rounded to the dtype of a before they are added.",
         "From where to where must the sums stay in float32?",
-    ),
-    _in_tiles(
-        "sums in the dtype of a",
-        but_for(sums=None),
-        "The sum is kept in the dtype of the matrices: in float16 a sum of hundreds has few "
-        "decimals left.",
-        "In which dtype does the running sum live between two turns of the loop?",
     ),
     _in_tiles(
         "float16 at the end",

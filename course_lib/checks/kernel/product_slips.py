@@ -143,15 +143,17 @@ SLIPS = (
         "Which row does lane 3 of the second tile stand for?",
     ),
     _in_masks(
-        "masks on one axis",
-        but_for(
-            in_a=lambda here: (here.rows[:, 0] < here.M) & (here.k < here.K),
-            in_b=lambda here: (here.k < here.K) & (here.cols[0] < here.N),
-            in_out=lambda here: (here.rows[:, 0] < here.M) & (here.cols[0] < here.N),
-        ),
-        "The masks have one axis: number i of a mask asks for row i and column i together, and "
-        "holds for every row of the tile.",
-        "How many numbers has a tile's mask, if each element has its own?",
+        "and in place of &",
+        but_for(in_a=lambda here: (here.rows < here.M) and (here.k[None, :] < here.K)),
+        "Python's and, or, if ask a whole tile for one yes or no. Every lane has its own; for "
+        "tiles Triton, too, warns of and.",
+        "Which sign joins two masks lane by lane?",
+    ),
+    _in_masks(
+        "M and K exchanged in a's mask",
+        but_for(in_a=lambda here: (here.rows < here.K) & (here.k[None, :] < here.M)),
+        "In the mask of a, rows are compared with K, and places along K with M.",
+        "Which of a's two sides counts its rows?",
     ),
     _in_masks(
         "one element too many",

@@ -38,8 +38,14 @@ def _on_one_axis(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK):
     tl.store(out_ptr + rows * N + cols, acc, mask=(rows < M) & (cols < N))
 
 
+_a_on_one_axis = but_for(
+    a_at=lambda here: here.rows[:, 0] * here.K + here.k,
+    in_a=lambda here: (here.rows[:, 0] < here.M) & (here.k < here.K),
+)
+
+
 def _all_of_k(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK):
-    along = tl.arange(0, max(16, triton.next_power_of_2(K)))
+    along = tl.arange(0, triton.next_power_of_2(K))
     one = but_for(tiles=lambda here: range(1), along=lambda here, start: along)
     one(a_ptr, b_ptr, out_ptr, M, N, K, BLOCK)
 
@@ -53,10 +59,30 @@ TILES = (
         "Which of the two has to stand in a column, so that a square of addresses comes out?",
     ),
     _in_tiles(
+        "a on one axis",
+        _a_on_one_axis,
+        "Rows of a and places along K are added as they are, lane by lane: that names BLOCK "
+        "addresses of a, not a tile.",
+        "Which of the two has to stand in a column, so that a square of addresses comes out?",
+    ),
+    _in_tiles(
         "summed in out",
         _summed_in_out,
         "The sum is kept in out, and begins with what stands there before the launch.",
         "Who says that out holds zeros at first, and where else could a sum live?",
+    ),
+    _in_tiles(
+        "sums in float16",
+        but_for(sums=tl.float16, step=lambda acc, a, b: acc + tl.dot(a, b).to(tl.float16)),
+        "The sum is kept in float16, whatever dtype the matrices have.",
+        "In which dtype does the running sum live between two turns of the loop?",
+    ),
+    _in_tiles(
+        "sums in the dtype of a",
+        but_for(sums=None, step=lambda acc, a, b: acc + tl.dot(a, b)),
+        "The sum is kept in the dtype of the matrices: in float16 a sum of hundreds has few "
+        "decimals left.",
+        "In which dtype does the running sum live between two turns of the loop?",
     ),
     _in_tiles(
         "every tile counted twice",
@@ -99,8 +125,8 @@ TILES = (
     _in_tiles(
         "all of K in one tile",
         _all_of_k,
-        "The numbers are right, and a tile is as long as K. Triton makes tiles of lengths that are "
-        "known before the launch; K isn't.",
+        "A tile is as long as K, up to the next power of two. Triton makes tiles of lengths that "
+        "are known before the launch; K isn't.",
         "How many numbers along K does BLOCK allow at a time?",
     ),
 )

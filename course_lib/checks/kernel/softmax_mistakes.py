@@ -48,6 +48,8 @@ def but_for(
             new = sums.maximum(row_max, x)
             row_sum = sums.total(row_sum, row_max, new, x)
             row_max = new
+        if not sums.stores(row_sum):
+            return
         row_sum = sums.guard(row_sum)
         for start in tiles(here):
             place = at(here, start)
@@ -77,6 +79,7 @@ ARITHMETIC = {
     "cast": lambda x: x.to(tl.float32),
     "maximum": largest,
     "total": rescaled,
+    "stores": lambda row_sum: True,
     "guard": lambda row_sum: tl.where(row_sum == 0, 1.0, row_sum),
     "weight": lambda x, row_max, row_sum: power(x, row_max) / row_sum,
 }
@@ -185,6 +188,12 @@ MISTAKES = (
         "Which of the two happens in yours, and which harmless number could stand there?",
     ),
     _in_rows(
+        "a blocked row isn't written",
+        but_for(stores=lambda row_sum: row_sum > 0),
+        "A row that is blocked in full is written by nobody, and out keeps what stood there.",
+        "Who says that out holds zeros before the launch?",
+    ),
+    _in_rows(
         "blocked scores made finite",
         but_for(cast=lambda x: tl.maximum(x.to(tl.float32), LOWEST)),
         "-inf becomes the lowest number there is. A row of nothing else has that as its maximum, "
@@ -194,7 +203,7 @@ MISTAKES = (
     _in_rows(
         "arithmetic in the scores' dtype",
         but_for(cast=lambda x: x),
-        "What is loaded keeps its dtype: in float16 powers and sums keep three digits.",
-        "In which dtype are the powers, if nothing turns the scores into float32?",
+        "What is loaded keeps its dtype, and Triton has no exponential of a number in 16 bits.",
+        "In which dtype are the powers, and where does a score get it?",
     ),
 )

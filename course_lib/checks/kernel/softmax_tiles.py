@@ -70,7 +70,22 @@ def _whole_row(x_ptr, out_ptr, T, BLOCK):
     but_for()(x_ptr, out_ptr, T, triton.next_power_of_2(T))
 
 
+_short = but_for(
+    tiles=lambda here: range(1),
+    begin=-INF,
+    cast=lambda x: x,
+    guard=lambda row_sum: row_sum,
+)
+
+
 TILES = (
+    _in_rows(
+        "one tile, in the scores' dtype",
+        _short,
+        "Only the first BLOCK elements of a row are read and written, in the dtype they have, and "
+        "where all of them are blocked the result is NaN.",
+        "Which tile holds element BLOCK, and who reads it?",
+    ),
     _in_rows(
         "a softmax of every tile",
         _tile_by_tile,

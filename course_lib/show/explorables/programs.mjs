@@ -192,7 +192,8 @@ const outcome = (state, step, kvHead) => {
   if (name === "mask") return `${lanesOf(state, step).lanes.flat()
     .filter((x) => x === "blocked").length} of ${state.block ** 2} scores become −∞.`;
   if (name === "divide") return `the result of ${query} is ${three(now.out[0])} in feature 0.`;
-  const shrinks = before.rowSum ? `, and what was remembered shrinks to ${three(now.rescale)}` : "";
+  const verb = state.kernel === "rescale" ? "should shrink" : "shrinks";
+  const shrinks = before.rowSum ? `, and what was remembered ${verb} to ${three(now.rescale)}` : "";
   return now.rowMax === before.rowMax ? `the maximum of ${query} stays ${three(now.rowMax)}.`
     : `the maximum of ${query} becomes ${three(now.rowMax)}${shrinks}.`;
 };
