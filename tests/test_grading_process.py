@@ -1,0 +1,53 @@
+"""Processes for answers: forked from a warm one, and begun afresh where no fork is safe."""
+
+import dataclasses
+import sys
+
+import psutil
+import pytest
+
+from course_lib.checks import find
+from course_lib.checks.guard import TimeLimit
+from course_lib.checks.judge import judge
+from course_lib.grading.confined.process import Fresh, Warm, starter
+from course_lib.grading.confined.session import Answer, ProcessEnded
+
+QUESTION = dataclasses.replace(find("02.2"), seconds=1.0)
+RIGHT = "import torch\ndef softmax(scores):\n    return torch.softmax(scores, -1)\n"
+NEVER = "def softmax(scores):\n    while True:\n        pass\n"
+GONE = "import os\ndef softmax(scores):\n    os._exit(0)\n"
+
+
+@pytest.fixture(params=[Fresh, pytest.param(Warm, marks=pytest.mark.skipif(
+    sys.platform != "linux", reason="forks safely on Linux alone"))])  # fmt: skip
+def begins(request):
+    made = request.param()
+    before = set(psutil.Process().children(recursive=True))
+    yield made
+    made.close()
+    assert not set(psutil.Process().children(recursive=True)) - before
+
+
+def answer(begins, source):
+    return Answer(begins, QUESTION, (("cell 1, line 1", source),))
+
+
+def test_right_and_endless_and_gone(begins):
+    right = answer(begins, RIGHT)
+    assert judge(QUESTION, right).points == QUESTION.points
+    right.close()
+    assert right.seconds > 0 and right.walls is not None
+    x = QUESTION.draw(0)[0][0]
+    endless = answer(begins, NEVER)
+    with pytest.raises(TimeLimit, match="1 s of computing"):
+        endless(x)
+    endless.close()
+    gone = answer(begins, GONE)
+    with pytest.raises(ProcessEnded, match="ended in this call"):
+        gone(x)
+    gone.close()
+
+
+def test_linux_forks_and_others_do_not(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert isinstance(starter(), Fresh)
