@@ -1,12 +1,11 @@
 """What people really write for the two ends of a causal tile when one of them is off."""
 
-from collections.abc import Callable
 from functools import partial
 
+from course_lib.checks.kernel.phases_corners import CORNERS, but_for, right
 from course_lib.checks.question import Mistake
 
 _beside = partial(Mistake, reread='07, "The attention kernel, beside chapter 06"')
-_in_corners = partial(Mistake, reread='07, "The attention kernel, beside chapter 06"')
 
 
 def up(n: int, size: int) -> int:
@@ -14,60 +13,15 @@ def up(n: int, size: int) -> int:
     return -(-n // size) * size
 
 
-def but_for(
-    place: Callable = lambda first, Tq, Tk, BLOCK_Q: first + Tk - Tq,
-    whole: Callable = lambda place, Tk, Bq, Bk: max(0, place + 1) // Bk * Bk,
-    stop: Callable = lambda place, Tk, Bq, Bk: min(Tk, max(0, place + Bq)),
-) -> Callable:
-    """The right two ends, but for what is given."""
+def _one_on(first, Tq, Tk, BLOCK_Q, BLOCK_K):
+    return max(0, min(first + BLOCK_Q, Tq) + Tk - Tq + 1)
 
-    def run(first, Tq, Tk, BLOCK_Q, BLOCK_K):
-        at = place(first, Tq, Tk, BLOCK_Q)
-        return whole(at, Tk, BLOCK_Q, BLOCK_K), stop(at, Tk, BLOCK_Q, BLOCK_K)
-
-    return run
-
-
-right = but_for()
-top_left = but_for(place=lambda first, Tq, Tk, Bq: first)
 
 FIRST = "How many keys does the tile's first query read?"
 LAST = "How many keys does the tile's last query read?"
-CORNER = "Which key does the last query read last?"
 
 MISTAKES = (
-    _in_corners(
-        "the top left corner",
-        top_left,
-        "Query i reads keys 0 .. i, whatever the lengths are. The rule here is that the last query "
-        "reads the last key.",
-        CORNER,
-    ),
-    _in_corners(
-        "stop in the top left corner",
-        lambda *given: (right(*given)[0], top_left(*given)[1]),
-        "whole counts from the bottom right corner, and stop from the top left one.",
-        CORNER,
-    ),
-    _in_corners(
-        "whole in the top left corner",
-        lambda *given: (top_left(*given)[0], right(*given)[1]),
-        "stop counts from the bottom right corner, and whole from the top left one.",
-        CORNER,
-    ),
-    _in_corners(
-        "the lengths exchanged",
-        but_for(place=lambda first, Tq, Tk, Bq: first + Tq - Tk),
-        "The diagonal is moved by Tq - Tk. With more keys than queries, it goes the wrong way.",
-        CORNER,
-    ),
-    _in_corners(
-        "the corner moved one way only",
-        but_for(place=lambda first, Tq, Tk, Bq: first + max(0, Tk - Tq)),
-        "The diagonal moves where there are more keys than queries, and stays where there are "
-        "fewer. The first queries then read keys that they may not.",
-        CORNER,
-    ),
+    *CORNERS,
     _beside(
         "first counted in tiles",
         but_for(place=lambda first, Tq, Tk, Bq: first * Bq + Tk - Tq),
@@ -94,13 +48,6 @@ MISTAKES = (
         "May the first query read all keys of the tile that holds its own place?",
     ),
     _beside(
-        "rounded up, to Tk at most",
-        but_for(whole=lambda place, Tk, Bq, Bk: min(Tk, up(max(0, place + 1), Bk))),
-        "The number of keys is rounded up to tiles, and cut at Tk. The tile with the diagonal "
-        "counts as whole.",
-        "May the first query read all keys of the tile that holds its own place?",
-    ),
-    _beside(
         "not rounded",
         but_for(whole=lambda place, Tk, Bq, Bk: max(0, place + 1)),
         "whole is the number of keys that the first query reads. It may end inside a tile of keys.",
@@ -117,6 +64,12 @@ MISTAKES = (
         but_for(whole=lambda place, Tk, Bq, Bk: max(0, place + 1) // Bk),
         "whole counts tiles, and stop counts keys.",
         "In which unit does the task ask for whole?",
+    ),
+    _beside(
+        "both counted in tiles",
+        lambda *given: (right(*given)[0] // given[4], up(right(*given)[1], given[4]) // given[4]),
+        "Both numbers count tiles of keys.",
+        "In which unit does the task ask for the two?",
     ),
     _beside(
         "all tiles that fit",
@@ -137,15 +90,6 @@ MISTAKES = (
         ),
         "whole is counted back from stop, by BLOCK_Q queries. Where the last tile has fewer, that "
         "goes back too far.",
-        FIRST,
-    ),
-    _beside(
-        "a tile back from stop",
-        but_for(
-            whole=lambda place, Tk, Bq, Bk: max(0, min(Tk, max(0, place + Bq)) - Bq) // Bk * Bk
-        ),
-        "whole is counted BLOCK_Q keys back from stop. That leaves out the key at the first "
-        "query's own place, and goes back too far where the last tile has fewer queries.",
         FIRST,
     ),
     _beside(
@@ -210,6 +154,12 @@ MISTAKES = (
         "one key too many",
         but_for(stop=lambda place, Tk, Bq, Bk: min(Tk, max(0, place + Bq + 1))),
         "stop lies one key beyond what the last query reads.",
+        LAST,
+    ),
+    _beside(
+        "one key too many, beyond Tk too",
+        lambda *given: (right(*given)[0], _one_on(*given)),
+        "stop lies one key beyond what the last query reads, for the last tile beyond Tk.",
         LAST,
     ),
     _beside(

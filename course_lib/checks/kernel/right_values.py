@@ -17,9 +17,9 @@ def made_upright(
     dv = tl.zeros([BLOCK_K, Dh], tl.float32)
     begin = 0
     if CAUSAL:
-        begin = tl.maximum(0, first - (Tk - Tq)) // BLOCK_Q * BLOCK_Q
-    for start in range(begin, Tq, BLOCK_Q):
-        rows = start + tl.arange(0, BLOCK_Q)
+        begin = tl.maximum(0, first - (Tk - Tq))
+    for tile in range(tl.cdiv(Tq - begin, BLOCK_Q)):
+        rows = begin + tile * BLOCK_Q + tl.arange(0, BLOCK_Q)
         at = rows[:, None] * Dh + dims
         q = tl.load(q_ptr + at, mask=rows[:, None] < Tq, other=0.0)
         lse = tl.load(lse_ptr + rows, mask=rows < Tq, other=float("inf"))

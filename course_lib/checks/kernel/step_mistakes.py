@@ -21,7 +21,7 @@ def product(powers: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     return tl.dot(powers.to(v.dtype), v)
 
 
-def by_rows(start: int, lanes: torch.Tensor, dims: torch.Tensor) -> torch.Tensor:
+def by_rows(start: int, lanes: torch.Tensor, dims: torch.Tensor, *_: int) -> torch.Tensor:
     """Where the numbers of a tile of keys stand, from the beginning of k or v."""
     return (start + lanes[:, None]) * len(dims) + dims[None, :]
 
@@ -30,9 +30,11 @@ RIGHT = {
     "keys": by_rows,
     "values": by_rows,
     "inside": lambda start, lanes, Tk: start + lanes < Tk,
+    "q_mask": lambda rows, Tk: None,
     "k_mask": lambda inside: inside[:, None],
     "v_mask": lambda inside: inside[:, None],
-    "other": {"other": 0.0},
+    "k_other": {"other": 0.0},
+    "v_other": {"other": 0.0},
     "scale": lambda scale, Dh: scale,
     "products": lambda q, k: tl.dot(q, tl.trans(k)),
     "scores": lambda scores, inside: tl.where(inside[None, :], scores, BLOCKED),
@@ -54,10 +56,10 @@ def but_for(**changed: object) -> Callable:
         rows, lanes, dims = tl.arange(0, BLOCK_Q), tl.arange(0, BLOCK_K), tl.arange(0, Dh)
         tile = rows[:, None] * Dh + dims[None, :]
         inside = way.inside(start, lanes, Tk)
-        keys, values = way.keys(start, lanes, dims), way.values(start, lanes, dims)
-        q = tl.load(q_ptr + tile)
-        k = tl.load(k_ptr + keys, mask=way.k_mask(inside), **way.other)
-        v = tl.load(v_ptr + values, mask=way.v_mask(inside), **way.other)
+        keys, values = (at(start, lanes, dims, Tk) for at in (way.keys, way.values))
+        q = tl.load(q_ptr + tile, mask=way.q_mask(rows[:, None], Tk), other=0.0)
+        k = tl.load(k_ptr + keys, mask=way.k_mask(inside), **way.k_other)
+        v = tl.load(v_ptr + values, mask=way.v_mask(inside), **way.v_other)
         old, row_sum = tl.load(max_ptr + rows), tl.load(sum_ptr + rows)
         scores = way.scores(way.products(q, k) * way.scale(scale, Dh), inside)
         new = way.maximum(old, scores, inside, scale)
@@ -189,12 +191,6 @@ MISTAKES = (
         "By which number must an exponent grow when e becomes 2?",
     ),
     _beside(
-        "a factor of e, powers of two",
-        but_for(powers=_twos["powers"]),
-        "The powers are those of two, and the factor that shrinks what was before is one of e.",
-        "Which base does each of your exponentials have?",
-    ),
-    _beside(
         "row_max in another unit",
         but_for(**_in_twos),
         "row_max comes back 1.44 times as large as the largest score: it counts in powers of two. "
@@ -218,19 +214,11 @@ MISTAKES = (
         "row_max of the products",
         but_for(
             maximum=lambda old, scores, _, scale: tl.maximum(old, tl.max(scores, 1) / scale),
-            powers=lambda scores, new, scale: tl.exp(scores - (new * scale)[:, None]),
+            powers=lambda scores, new, scale, *_: tl.exp(scores - (new * scale)[:, None]),
             rescale=lambda old, new, scale: tl.exp((old - new) * scale),
         ),
         "row_max is the largest product, and the scale comes after it. The one that came in is "
         "that of scaled scores.",
-        "In which unit must the next step find row_max?",
-    ),
-    _beside(
-        "the scale after the maximum",
-        but_for(
-            maximum=lambda old, scores, _, scale: tl.maximum(old, tl.max(scores, 1) / scale),
-        ),
-        "row_max is the largest product, not the largest score: the scale comes after it.",
         "In which unit must the next step find row_max?",
     ),
     _beside(
@@ -245,6 +233,13 @@ MISTAKES = (
         "The powers are float32 and v may be half as wide. `tl.dot` multiplies two tiles of one "
         "dtype.",
         "Which of the two can be turned into the dtype of the other?",
+    ),
+    _beside(
+        "acc half as wide",
+        but_for(blend=lambda acc, r, p, v: (acc * r[:, None] + product(p, v)).to(v.dtype)),
+        "acc is turned into v's dtype before it is stored. In bfloat16 a sum of 300 is known to 1 "
+        "at best.",
+        "Which dtype does the task give acc?",
     ),
     _in_ladder(
         "k not turned",

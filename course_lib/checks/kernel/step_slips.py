@@ -13,22 +13,28 @@ _zeros = {"scores": lambda scores, inside: scores}
 _all = {"k_mask": lambda inside: None, "v_mask": lambda inside: None}
 
 
-def from_0(start, lanes, dims):
+def from_0(start, lanes, dims, *_):
     """The same tile's addresses without start."""
     return by_rows(0, lanes, dims)
 
 
-def _numbers_on(start, lanes, dims):
+def _numbers_on(start, lanes, dims, *_):
     return start + by_rows(0, lanes, dims)
 
 
-def _twice_on(start, lanes, dims):
-    return by_rows(2 * start, lanes, dims)
+def _tiles_on(start, lanes, dims, *_):
+    return by_rows(start * len(lanes), lanes, dims)
 
 
-def too_wide(start, lanes, dims):
-    """Addresses in which a row takes as many numbers as the tile has rows."""
-    return (start + lanes[:, None]) * len(lanes) + dims[None, :]
+def _as_far_as_all(start, lanes, dims, Tk):
+    return (start + lanes[:, None]) * Tk + dims[None, :]
+
+
+def _to_the_end(*given):
+    """Step after step, from start to Tk."""
+    *tensors, start, Tk, scale, Dh, BLOCK_Q, BLOCK_K = given
+    for at in range(start, Tk, BLOCK_K):
+        but_for()(*tensors, at, Tk, scale, Dh, BLOCK_Q, BLOCK_K)
 
 
 def _over_the_wrong_axis(old, scores, *_):
@@ -41,6 +47,7 @@ def _with_zeros(old, scores, inside, scale):
 
 TAIL = "What should a score be so that its power is 0 and the maximum isn't touched?"
 LANES = "Which lanes of the last tile are keys?"
+ONE_AXIS = "Which axis of a tile of scores has to vanish?"
 ADDRESS = "At which element does row j of the tile begin in memory?"
 
 SLIPS = (
@@ -61,9 +68,9 @@ SLIPS = (
     _in_copy(
         "no mask",
         but_for(**_all, **_zeros),
-        "The last tile has fewer keys than lanes, and all lanes are loaded and counted. Behind the "
-        "keys the memory ends or belongs to others.",
-        LANES,
+        "The last tile has fewer keys than lanes, and all lanes are loaded and counted. There is "
+        "no mask, or one that compares the lane with Tk, and not the key.",
+        "Which key is lane 0 of this tile, and which lanes are keys?",
     ),
     _in_copy(
         "scores masked, loads not",
@@ -80,7 +87,7 @@ SLIPS = (
     ),
     _in_copy(
         "lanes without a number",
-        but_for(other={}),
+        but_for(k_other={}, v_other={}),
         "The lanes of v that the mask turns off get no number in the load, so they hold anything. "
         "A power of 0 times NaN is NaN.",
         "What should v be where there is no key?",
@@ -91,6 +98,20 @@ SLIPS = (
         "The mask lets in one lane too many: key Tk.",
         "Which number has the last of Tk keys, if the first is 0?",
     ),
+    _in_copy(
+        "k filled with -inf",
+        but_for(k_other={"other": float("-inf")}, **_zeros),
+        "Lanes beyond the last key hold a k of -inf. A query has positive and negative numbers, so "
+        "its products with them add up to NaN.",
+        TAIL,
+    ),
+    _in_copy(
+        "queries under the keys' mask",
+        but_for(q_mask=lambda rows, Tk: rows < Tk),
+        "Queries from number Tk on are loaded as zeros. Tk counts keys; all BLOCK_Q queries are "
+        "there.",
+        "Which of the three matrices has Tk rows?",
+    ),
     _beside(
         "start missing everywhere",
         but_for(keys=from_0, values=from_0, inside=lambda start, lanes, Tk: lanes < Tk),
@@ -98,21 +119,25 @@ SLIPS = (
         ADDRESS,
     ),
     _beside(
-        "start twice",
-        but_for(keys=_twice_on, values=_twice_on),
-        "The addresses go on by start twice: once in the number of the key, and once beside it.",
-        ADDRESS,
+        "start counted in tiles",
+        but_for(
+            keys=_tiles_on,
+            values=_tiles_on,
+            inside=lambda start, lanes, Tk: start * len(lanes) + lanes < Tk,
+        ),
+        "start is multiplied by BLOCK_K, as if it counted tiles.",
+        "What is start for the second tile: 1, or a key?",
+    ),
+    _beside(
+        "all the tiles from start on",
+        _to_the_end,
+        "The step goes on from start to Tk. The caller asks for one tile, and calls again.",
+        "How many keys does one step fold in?",
     ),
     _beside(
         "start missing in the addresses",
         but_for(keys=from_0, values=from_0),
         "The mask knows start, and the addresses don't: each step loads the first keys and values.",
-        ADDRESS,
-    ),
-    _beside(
-        "start missing in v's address",
-        but_for(values=from_0),
-        "k is loaded from start on, and v from the beginning.",
         ADDRESS,
     ),
     _beside(
@@ -123,16 +148,16 @@ SLIPS = (
         ADDRESS,
     ),
     _in_copy(
-        "rows as far apart as the tile is high",
-        but_for(keys=too_wide, values=too_wide),
-        "In the addresses of k and v one row begins BLOCK_K numbers behind the other.",
+        "rows Tk apart",
+        but_for(keys=_as_far_as_all, values=_as_far_as_all),
+        "In the addresses of k and v one row begins Tk numbers behind the other.",
         "How many numbers has one key?",
     ),
-    _beside(
-        "the scale twice",
-        but_for(scale=lambda scale, Dh: scale * scale),
-        "The products are multiplied by the scale twice.",
-        "Where does scale stand in your code?",
+    _in_copy(
+        "k's rows Tk apart",
+        but_for(keys=_as_far_as_all),
+        "In the addresses of k one row begins Tk numbers behind the other, and in those of v Dh.",
+        "How many numbers has one key?",
     ),
     _beside(
         "no scale",
@@ -149,21 +174,47 @@ SLIPS = (
     _beside(
         "row_max not stored",
         but_for(end=lambda row_max, row_sum, acc: (None, row_sum, acc)),
-        "row_max isn't written back, so the next step finds the old one.",
+        "row_max isn't written back, or the old one is. The next step finds the old one.",
         "What do row_sum and acc belong to when the step has ended?",
     ),
     _beside(
-        "scores summed",
-        but_for(total=lambda row_sum, r, p, scores: row_sum * r + tl.sum(scores, 1)),
-        "To row_sum the scores are added, not their powers.",
-        "What does the denominator of a softmax add up?",
+        "nothing stored",
+        but_for(end=lambda row_max, row_sum, acc: (None, None, None)),
+        "The three stand in memory as before. What a kernel returns goes nowhere.",
+        "How did the copy's numbers get to out?",
+    ),
+    _beside(
+        "a logarithm in row_max",
+        but_for(end=lambda row_max, row_sum, acc: (row_max + tl.log(row_sum), row_sum, acc)),
+        "row_max is stored with the logarithm of row_sum added: the lse, which ends a loop. The "
+        "next step needs the maximum.",
+        "To what do row_sum and acc belong when the next step reads them?",
+    ),
+    _beside(
+        "one maximum for all queries",
+        but_for(maximum=lambda old, scores, *_: tl.maximum(old, tl.max(scores))),
+        "The tile's maximum is one number, taken over queries and keys. Each query has its own.",
+        ONE_AXIS,
+    ),
+    _beside(
+        "one sum for all queries",
+        but_for(total=lambda row_sum, r, p, scores: row_sum * r + tl.sum(p)),
+        "To row_sum one number is added, summed over queries and keys. Each query has its own.",
+        ONE_AXIS,
+    ),
+    _beside(
+        "the maximum along the keys",
+        but_for(powers=lambda scores, new, *_: tl.exp(scores - new[None, :])),
+        "The maximum meets the scores along their keys: as [BLOCK_Q] it is lined up with the last "
+        "axis.",
+        "Along which axis of the scores do the queries stand?",
     ),
     _beside(
         "the largest of each key",
         but_for(maximum=_over_the_wrong_axis),
         "BLOCK_K numbers meet BLOCK_Q numbers: a maximum or a sum was taken over the queries, one "
         "for each key. row_max and row_sum have one for each query.",
-        "Which axis of a tile of scores has to vanish?",
+        ONE_AXIS,
     ),
     _beside(
         "the factor along the features",

@@ -11,7 +11,6 @@ from course_lib.checks.question import Mistake
 from course_lib.simulator import language as tl
 
 _way_back = partial(Mistake, reread='07, "The way back"')
-_backward = partial(Mistake, reread='07, "The way back"')
 _in_corners = partial(Mistake, reread='07, "The attention kernel, beside chapter 06"')
 _in_ladder = partial(Mistake, reread='07, "A product in tiles"')
 
@@ -30,11 +29,11 @@ RIGHT = {
     "first": lambda program, BLOCK_Q, BLOCK_K: program * BLOCK_K,
     "starts": lambda call: range(0, call.Tq, call.BLOCK_Q),
     "rows": lambda start, lanes: start + lanes,
-    "q_at": by_rows,
-    "d_out_at": by_rows,
+    "queries": by_rows,
     "lse_at": lambda start, lanes: start + lanes,
     "lse": lambda lse, scale: lse,
     "rows_mask": lambda inside: inside,
+    "d_out_mask": lambda mask: mask,
     "lse_mask": lambda inside: {"mask": inside, "other": 0.0},
     "other": {"other": 0.0},
     "exist": lambda rows, cols, Tq, Tk: (rows[:, None] < Tq) & (cols[None, :] < Tk),
@@ -43,9 +42,8 @@ RIGHT = {
     "products": lambda q, k: tl.dot(q, tl.trans(k)),
     "scale": lambda scale, Dh: scale,
     "weights": lambda s, lse, keep: tl.where(keep, tl.exp(s - lse[:, None]), 0.0),
-    "add": lambda dv, weights, d_out: dv + turned(weights, d_out),
-    "end": lambda dv, scale: dv,
-    "stored": lambda keys, first, Dh: keys,
+    "add": lambda dv, weights, d_out, q: dv + turned(weights, d_out),
+    "end": lambda dv, scale, *_: dv,
     "store_mask": lambda inside: inside,
 }
 
@@ -66,16 +64,18 @@ def but_for(**changed: object) -> Callable:
         for start in way.starts(SimpleNamespace(first=int(first), CAUSAL=CAUSAL, **sizes)):
             rows = way.rows(start, lanes)
             mask = way.rows_mask((rows < Tq)[:, None])
-            q = tl.load(q_ptr + way.q_at(start, lanes, dims), mask=mask, **way.other)
-            d_out = tl.load(d_out_ptr + way.d_out_at(start, lanes, dims), mask=mask, **way.other)
+            queries = way.queries(start, lanes, dims)
+            q = tl.load(q_ptr + queries, mask=mask, **way.other)
+            mask = way.d_out_mask(mask)
+            d_out = tl.load(d_out_ptr + queries, mask=mask, **way.other)
             lse = tl.load(lse_ptr + way.lse_at(start, lanes), **way.lse_mask(rows < Tq))
             keep = way.exist(rows, cols, Tq, Tk)
             if way.causal(CAUSAL):
                 keep = keep & way.corner(rows, cols, Tq, Tk)
             s = way.products(q, k) * way.scale(scale, Dh)
-            dv = way.add(dv, way.weights(s, way.lse(lse, scale), keep), d_out)
-        mask = way.store_mask(cols[:, None] < Tk)
-        tl.store(dv_ptr + way.stored(keys, first, Dh), way.end(dv, scale), mask=mask)
+            dv = way.add(dv, way.weights(s, way.lse(lse, scale), keep), d_out, q)
+        at, mask = dv_ptr + keys, way.store_mask(cols[:, None] < Tk)
+        tl.store(at, way.end(dv, scale, at, mask), mask=mask)
 
     return run
 
@@ -91,6 +91,10 @@ def _softmax_of_the_tile(s, lse, keep):
     return powers / tl.where(total == 0, 1.0, total)[:, None]
 
 
+def _powers_of_the_tile(s, lse, keep):
+    return tl.where(keep, tl.exp(s - tl.max(s, 1)[:, None]), 0.0)
+
+
 def _as(weigh: Callable) -> Callable:
     """Weights in this way, and 0 where nothing may be read."""
     return but_for(weights=lambda s, lse, keep: tl.where(keep, weigh(s, lse[:, None]), 0.0))
@@ -101,46 +105,54 @@ def _in_each_tile(rows, cols, Tq, Tk):
 
 
 CORNER = "Which key does the last query read last?"
+WIDE = "Which dtype does the task name for the sum?"
 AGAIN = "How does one exponential give a power divided by the sum of the row?"
 
 MISTAKES = (
-    _backward(
+    _way_back(
         "weights not turned",
-        but_for(add=lambda dv, weights, d_out: dv + tl.dot(weights.to(d_out.dtype), d_out)),
+        but_for(add=lambda dv, weights, d_out, q: dv + tl.dot(weights.to(d_out.dtype), d_out)),
         "weights [BLOCK_Q, BLOCK_K] multiply d_out as they stand, so the sum runs over keys where "
         "it should run over queries.",
         "dv has one row for each key. Which axis of the weights must come first?",
     ),
-    _backward(
+    _way_back(
         "no lse",
         _as(lambda s, lse: tl.exp(s)),
         "The powers stand for the weights. They aren't divided by the sum of their row.",
         AGAIN,
     ),
-    _backward(
+    _way_back(
         "divided by the logarithm",
         _as(lambda s, lse: tl.exp(s) / lse),
         "The powers are divided by the lse. It is the logarithm of what they should be divided by.",
         AGAIN,
     ),
-    _backward(
+    _way_back(
         "two exponentials",
         _as(lambda s, lse: tl.exp(s) / tl.exp(lse)),
         "Numerator and denominator are made apart. Each overflows where scores are large.",
         AGAIN,
     ),
-    _backward(
+    _way_back(
         "the lse scaled too",
         but_for(lse=lambda lse, scale: lse * scale),
         "The lse is taken from the products and the difference is scaled. The lse is that of "
         "scaled scores.",
         "Which of the two has the forward scaled already?",
     ),
-    _backward(
+    _way_back(
         "a softmax of the tile",
         but_for(weights=_softmax_of_the_tile),
         "The weights sum to 1 over this tile's keys. A query's weights sum to 1 over all its keys.",
         "Which argument knows the sum over all keys?",
+    ),
+    _way_back(
+        "powers of the tile's maximum",
+        but_for(weights=_powers_of_the_tile),
+        "The powers are those over the tile's maximum, and nothing divides them. The lse isn't "
+        "used.",
+        AGAIN,
     ),
     _way_back(
         "NaN where nothing is read",
@@ -187,16 +199,16 @@ MISTAKES = (
         "Which keys did the forward let a query read?",
     ),
     _way_back(
+        "always causal",
+        but_for(causal=lambda CAUSAL: True),
+        "The causal rule holds in every call, whatever CAUSAL says.",
+        "Which keys did the forward let a query read?",
+    ),
+    _way_back(
         "no scale",
         but_for(scale=lambda scale, Dh: 1.0),
         "The products stand for the scores. The lse is that of the scaled ones.",
         "Which scores did the forward take the softmax of?",
-    ),
-    _way_back(
-        "the scale twice",
-        but_for(scale=lambda scale, Dh: scale * scale),
-        "The products are multiplied by the scale twice.",
-        "Where does scale stand in your code?",
     ),
     _way_back(
         "a scale of its own",
@@ -204,12 +216,32 @@ MISTAKES = (
         "The scale is made from Dh. The caller gives another.",
         "Which argument holds the scale?",
     ),
-    _backward(
+    _way_back(
         "dv times the scale",
-        but_for(end=lambda dv, scale: dv * scale),
+        but_for(end=lambda dv, scale, *_: dv * scale),
         "dv is multiplied by the scale at the end. The output is weights times values, and no "
         "scale stands between the two.",
         "Which of dq, dk and dv pass through the scores?",
+    ),
+    _way_back(
+        "the scale at the end",
+        but_for(scale=lambda scale, Dh: 1.0, end=lambda dv, scale, *_: dv * scale),
+        "dv is multiplied by the scale, and the products that the weights are made of aren't.",
+        "Which of dq, dk and dv pass through the scores?",
+    ),
+    _way_back(
+        "dv half as wide",
+        but_for(add=lambda dv, w, d_out, q: (dv + turned(w, d_out)).to(d_out.dtype)),
+        "dv is turned into d_out's dtype in each turn of the loop. In bfloat16 a sum of 200 is "
+        "known to 1 at best.",
+        WIDE,
+    ),
+    _way_back(
+        "each tile's part half as wide",
+        but_for(add=lambda dv, w, d_out, q: dv + turned(w, d_out).to(d_out.dtype)),
+        "What a tile of queries adds is turned into d_out's dtype before it is added. In bfloat16 "
+        "200 is known to 1 at best.",
+        WIDE,
     ),
     _in_ladder(
         "k not turned",
@@ -220,7 +252,7 @@ MISTAKES = (
     ),
     _in_ladder(
         "weights stay float32",
-        but_for(add=lambda dv, weights, d_out: dv + tl.dot(tl.trans(weights), d_out)),
+        but_for(add=lambda dv, weights, d_out, q: dv + tl.dot(tl.trans(weights), d_out)),
         "The weights are float32 and d_out may be half as wide. `tl.dot` multiplies two tiles of "
         "one dtype.",
         "Which of the two can be turned into the dtype of the other?",

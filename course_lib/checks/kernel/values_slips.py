@@ -3,7 +3,7 @@
 from functools import partial
 
 from course_lib.checks.kernel.step_mistakes import LOG2E, by_rows
-from course_lib.checks.kernel.step_slips import from_0, too_wide
+from course_lib.checks.kernel.step_slips import from_0
 from course_lib.checks.kernel.values_mistakes import bottom_right, but_for, turned
 from course_lib.checks.question import Mistake
 from course_lib.simulator import language as tl
@@ -13,7 +13,8 @@ _in_copy = partial(Mistake, reread='07, "Copy, with a tail"')
 _beside = partial(Mistake, reread='07, "The attention kernel, beside chapter 06"')
 
 
-def _of_queries(q_ptr, k_ptr, d_out_ptr, lse_ptr, dv_ptr, Tq, *numbers):
+def _of_queries(old, q_ptr, k_ptr, d_out_ptr, lse_ptr, dv_ptr, Tq, *numbers):
+    """Each program adds what its queries give to what `old` finds in dv."""
     Tk, scale, CAUSAL, Dh, BLOCK_Q, BLOCK_K = numbers
     dims = tl.arange(0, Dh)
     rows = tl.program_id(0) * BLOCK_Q + tl.arange(0, BLOCK_Q)
@@ -30,7 +31,11 @@ def _of_queries(q_ptr, k_ptr, d_out_ptr, lse_ptr, dv_ptr, Tq, *numbers):
             keep = keep & bottom_right(rows, cols, Tq, Tk)
         weights = tl.exp(tl.dot(q, tl.trans(k)) * scale - lse[:, None])
         dv = turned(tl.where(keep, weights, 0.0), d_out)
-        tl.store(dv_ptr + keys, dv, mask=inside)
+        tl.store(dv_ptr + keys, old(dv_ptr + keys, inside) + dv, mask=inside)
+
+
+def _before(at, inside):
+    return tl.load(at, mask=inside, other=0.0)
 
 
 def _from_its_own_place(call):
@@ -41,6 +46,11 @@ def _from_its_own_place(call):
 
 def _from_before(call):
     begin = (call.first - (call.Tk - call.Tq)) // call.BLOCK_Q * call.BLOCK_Q
+    return range(begin if call.CAUSAL else 0, call.Tq, call.BLOCK_Q)
+
+
+def _rounded_up(call):
+    begin = tl.cdiv(max(0, call.first - (call.Tk - call.Tq)), call.BLOCK_Q) * call.BLOCK_Q
     return range(begin if call.CAUSAL else 0, call.Tq, call.BLOCK_Q)
 
 
@@ -58,22 +68,43 @@ def _of_two(s, lse, keep):
 
 _no_rows = {"exist": lambda rows, cols, Tq, Tk: cols[None, :] < Tk}
 
+ALONE = "Who can sum a row of dv alone: the program that has its key, or one that has a query?"
 LANES = "Which lanes of the last tile are queries?"
 ADDRESS = "At which element does row i of the tile begin in memory?"
 
 SLIPS = (
     _way_back(
         "a program for each tile of queries",
-        _of_queries,
+        partial(_of_queries, lambda at, inside: 0.0),
         "A program has a tile of queries and stores what it adds to dv. The next overwrites that, "
         "and the grid counts tiles of keys.",
-        "Who can sum a row of dv alone: the program that has its key, or one that has a query?",
+        ALONE,
+    ),
+    _way_back(
+        "a race",
+        partial(_of_queries, _before),
+        "A program has a tile of queries, and loads dv, adds its part and stores it. On a card two "
+        "do so at once, and one part is lost. The grid counts tiles of keys, and dv's old contents "
+        "count too.",
+        ALONE,
+    ),
+    _way_back(
+        "added to what stood in dv",
+        but_for(end=lambda dv, scale, at, inside: dv + _before(at, inside)),
+        "dv is added to what stood in memory before the launch. That is anything.",
+        "How many programs write one row of dv?",
     ),
     _way_back(
         "the last tile of queries alone",
-        but_for(add=lambda dv, weights, d_out: turned(weights, d_out)),
+        but_for(add=lambda dv, weights, d_out, q: turned(weights, d_out)),
         "dv is what the last tile of queries adds. Each tile overwrites the one before.",
         "How many queries read one key?",
+    ),
+    _way_back(
+        "q in place of d_out",
+        but_for(add=lambda dv, weights, d_out, q: dv + turned(weights, q)),
+        "The weights multiply q: it has the form of dk, without the gradient that comes back.",
+        "Which gradient arrives at the output, and through what does it reach v?",
     ),
     _way_back(
         "one tile for all programs",
@@ -94,12 +125,6 @@ SLIPS = (
         "A program's keys begin BLOCK_Q keys after those of the program before. A tile of keys has "
         "BLOCK_K.",
         "How many keys does one program have?",
-    ),
-    _way_back(
-        "steps as wide as a tile of keys",
-        but_for(starts=lambda call: range(0, call.Tq, call.BLOCK_K)),
-        "The loop over queries goes on by BLOCK_K, and each turn reads BLOCK_Q queries.",
-        "How many queries does one turn of the loop read?",
     ),
     _way_back(
         "tiles for queries",
@@ -134,6 +159,18 @@ SLIPS = (
         LANES,
     ),
     _in_copy(
+        "d_out loaded without a mask",
+        but_for(d_out_mask=lambda mask: None),
+        "q is loaded under a mask, and d_out without one. Where the memory ends, that fails.",
+        LANES,
+    ),
+    _in_copy(
+        "the lse loaded without a mask",
+        but_for(lse_mask=lambda inside: {}),
+        "q is loaded under a mask, and the lse without one. Where the memory ends, that fails.",
+        LANES,
+    ),
+    _in_copy(
         "queries without a mask",
         but_for(rows_mask=lambda inside: None, lse_mask=lambda inside: {}, **_no_rows),
         "All lanes of the last tile of queries are loaded and counted. Behind Tq the memory ends "
@@ -162,11 +199,11 @@ SLIPS = (
         "Which is the first query that reads key j, if the last query reads the last key?",
     ),
     _way_back(
-        "begun there in every call",
-        but_for(starts=lambda call: range(call.first, call.Tq, call.BLOCK_Q)),
-        "The loop begins at the query of the first key's number, and that in every call. Where "
-        "nothing is blocked, earlier queries read that key too.",
-        "Who reads key j, if the call isn't causal?",
+        "begun a tile late",
+        but_for(starts=_rounded_up),
+        "In a causal call the query at which the loop begins is rounded up to tiles. The queries "
+        "of the tile that holds the first reader are left out.",
+        "In which tile of queries is the first that reads key j?",
     ),
     _way_back(
         "begun before the first query",
@@ -179,31 +216,11 @@ SLIPS = (
         "the first queries each time",
         but_for(
             rows=lambda start, lanes: lanes,
-            q_at=from_0,
-            d_out_at=from_0,
+            queries=from_0,
             lse_at=lambda start, lanes: lanes,
         ),
         "Each turn of the loop reads the first queries again, whatever start is.",
         "Which query is lane 0 in the second turn?",
-    ),
-    _way_back(
-        "each program in the first rows",
-        but_for(stored=lambda keys, first, Dh: keys - first * Dh),
-        "Each program stores into the first rows of dv. They overwrite one another, and the rows "
-        "behind aren't written.",
-        "Which rows of dv are this program's?",
-    ),
-    _way_back(
-        "the first d_out each time",
-        but_for(d_out_at=from_0),
-        "d_out is loaded from its first row on in each turn, whatever start is.",
-        ADDRESS,
-    ),
-    _in_copy(
-        "rows as far apart as the tile is high",
-        but_for(d_out_at=too_wide),
-        "In the addresses of d_out one row begins BLOCK_Q numbers behind the other.",
-        "How many numbers has a row of d_out?",
     ),
     _way_back(
         "the lse along the keys",
