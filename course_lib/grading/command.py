@@ -57,6 +57,8 @@ def _run(arguments: argparse.Namespace) -> int:
     first, *others = arguments.submissions
     if str(first) == "doctor" and not first.exists():
         return doctor.run()
+    if not first.exists() and str(first) != "merge":
+        raise UsageError(f"{first} doesn't exist. Give the folder that was handed in, or doctor.")
     if arguments.out is None:
         raise UsageError("Where do the grades go? Give --out GRADES.")
     if str(first) == "merge" and not first.exists():
@@ -218,7 +220,7 @@ def summary(rows: list[dict], out: Path) -> str:
     students = len({row["student"] for row in rows})
     waiting = sum(row["points"] is None for row in rows)
     walls = Counter(row["isolation"] for row in rows if row["isolation"])
-    held = ", ".join(f"{level} ({count})" for level, count in walls.most_common())
+    held = ", ".join(f"{level} for {count} that ran" for level, count in walls.most_common())
     lines = [f"{students} students, {len(rows)} answers. Isolation: {held or 'nothing ran'}."]
     if walls.keys() - {"full"}:
         lines.append(

@@ -26,7 +26,7 @@ from course_lib.grading.handed_in.collect import Submission
 FORMS = 4  # draws a question: what is right, and what each mistake gives, is computed once for each
 CPU_SECONDS = 1.0  # of one call: an answer takes milliseconds, so this means "forever"
 FACT_AT_MOST = 2_000
-STUB_STANDS = "The exercise's own line still stands: nothing was written."
+STUB_STANDS = "Nothing is written here yet."
 NOT_THERE = "No cell defines {}."
 
 
@@ -91,8 +91,9 @@ class Grader:
         if code is None:
             return {"status": "missing", "points": 0, "note": NOT_THERE.format(question.name)}
         if not code.pieces:
-            status = "missing" if code.problem == UNWRITTEN else "graded"
-            return {"status": status, "points": 0, "note": code.problem}
+            if code.problem == UNWRITTEN:
+                return {"status": "missing", "points": 0, "note": STUB_STANDS}
+            return {"points": 0, "note": code.problem}
         for attempt in (1, 2):
             strict = dataclasses.replace(question, seconds=min(question.seconds, CPU_SECONDS))
             answer = Answer(self.starter, strict, code.pieces)
@@ -118,7 +119,9 @@ class Grader:
             group = alike(self._bench(question, "class").outcomes(answer))
         self._no_fault(answer)
         answer.close()
-        return told(answer) | of_verdict(verdict) | {"group": group}
+        said = told(answer)
+        row = said | of_verdict(verdict) | {"group": group}
+        return row | {"note": " ".join(dict.fromkeys(filter(None, [said["note"], row["note"]])))}
 
     def _no_fault(self, answer: Answer) -> None:
         if answer.fault is not None:

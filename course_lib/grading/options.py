@@ -19,7 +19,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "submissions", type=Path, nargs="+", metavar="SUBMISSIONS", help="a folder or a zip"
     )
     command.add_argument("--out", type=Path, metavar="GRADES", help="where the grades go")
-    command.add_argument("--key", type=Path, metavar="FILE", help="what inputs are drawn from")
+    command.add_argument(
+        "--key",
+        type=Path,
+        metavar="FILE",
+        help="a secret from which inputs are drawn; made as GRADES/key if none is given",
+    )
     command.add_argument("--jobs", type=_jobs, default=os.cpu_count(), help="cores (default: all)")
     command.add_argument(
         "--only", type=_chapter, metavar="NN", action="append", help="a chapter, such as 03"

@@ -10,6 +10,7 @@ from course_lib.checks.question import Probe
 from course_lib.traffic import Largest
 
 EXACT = 2e-8  # of the largest number: what float64 keeps, and float32 doesn't
+UNSEEN = "nothing that torch made"
 CLOSE = 1e-4  # beside the largest number: scores in the hundreds are rounded by this much
 
 
@@ -46,9 +47,11 @@ class _Scores(Largest):
 
     def __init__(self, widths: tuple[int, int]):
         super().__init__()
+        self.shapes: set[torch.Size] = set()
         self._widths = {*widths, *(width + 1 for width in widths)}
 
     def see(self, shape: torch.Size, dtype: torch.dtype) -> None:
+        self.shapes.add(shape)
         axes = sum(size > 1 for size in shape)
         places = not dtype.is_floating_point and (dtype != torch.bool or axes < 2)
         if not places and self._widths.isdisjoint(shape):
@@ -58,7 +61,9 @@ class _Scores(Largest):
 def _too_large(fn: Callable, q, k, v, block_q, block_k, is_causal) -> dict:
     """Observe the largest tensor of scores, where it is larger than a tile."""
     with _Scores((q.shape[1], v.shape[1])) as largest:
-        fn(q, k, v, block_q, block_k, is_causal)
+        out = fn(q, k, v, block_q, block_k, is_causal)
+    if isinstance(out, Tensor) and out.shape not in largest.shapes:
+        return {"sizes": [], "holds": UNSEEN}
     if largest.shape.numel() <= block_q * block_k:
         return {"sizes": [], "holds": ""}
     holds = "bools" if largest.dtype == torch.bool else "numbers"
@@ -66,6 +71,8 @@ def _too_large(fn: Callable, q, k, v, block_q, block_k, is_causal) -> dict:
 
 
 def _named_size(got: dict, want: dict, *call: object) -> str:
+    if got["holds"] == UNSEEN:
+        return "its output comes from elsewhere than torch, so what it makes can't be seen"
     sizes = " x ".join(map(str, got["sizes"]))
     return f"it makes {sizes} {got['holds']} at once; a tile of scores has {call[3]} x {call[4]}"
 

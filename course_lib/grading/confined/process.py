@@ -1,6 +1,7 @@
 """Processes in which a student's code runs: forked from a warm one, or each begun afresh."""
 
 import json
+import math
 import os
 import secrets
 import socket
@@ -28,6 +29,10 @@ WALL = 10  # times the CPU seconds of a call: the last resort
 
 class GraderFault(Exception):
     """What the grader itself couldn't do: never a student's zero."""
+
+
+class OutOfTime(TimeLimit):
+    """A call that used up its seconds of computing; with more it might have ended."""
 
 
 class Warm:
@@ -164,8 +169,8 @@ class Child:
             raise GraderFault(f"a process that doesn't start: {error}") from error
         self.walls: list[str] = ready["walls"]
 
-    def limit(self, seconds: float) -> None:
-        """From now on: so many seconds of CPU, no long sleep, and an end to all patience."""
+    def limit(self, seconds: float, until: float = math.inf) -> None:
+        """From now on: so many seconds of CPU, no long sleep, and an end on the clock."""
         start, begun = self._used(), time.monotonic()
         ours = time.process_time()  # what it makes the grader do counts too
         most = self._memory() + 2 * MEMORY  # where no wall caps it
@@ -179,8 +184,10 @@ class Child:
             idle = now - moved > IDLE_SECONDS and self._sleeps()
             busy = used - start + time.process_time() - ours
             dozes = now - begun > DOZE_SECONDS and busy < DOZING * (now - begun)
-            if busy > seconds or now - begun > WALL * seconds:
-                raise TimeLimit(f"no answer after {seconds:g} s of computing")
+            if busy > seconds:
+                raise OutOfTime(f"no answer after {seconds:g} s of computing")
+            if now > until or now - begun > WALL * seconds:
+                raise TimeLimit("no answer: all its time on the clock is used up")
             if idle or (dozes and self._sleeps()):
                 raise TimeLimit("no answer: it sleeps")
             if self._memory() > most:

@@ -95,9 +95,9 @@ def _wraps(top: str, inner: list[tuple[str, ...]], alone: bool) -> bool:
 
     One student's zip may have folders too; but then no two of them hold the same chapter.
     """
-    if not all(inner):
-        return False
     stem = ENDING.sub("", top)
+    if not all(inner) or any(p.fullmatch(stem) for p in (MOODLE, CANVAS, BLACKBOARD)):
+        return False  # a platform named it for one student, whoever's names are in it
     if alone and (GENERIC.fullmatch(stem) or _is_chapter(stem)):
         return True
     people = defaultdict(set)
