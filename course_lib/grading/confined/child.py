@@ -62,7 +62,7 @@ def _forget(allowed: set[str]) -> None:
 
 
 class _Kernels:
-    """Runs a function as a kernel: `grid` and the arguments' names stand before the arguments."""
+    """A kernel whose arguments are called as the question calls them."""
 
     def __init__(self, fn: object, names: list[str]):
         self.fn, self.__name__ = fn, "answer"
