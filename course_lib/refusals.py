@@ -40,9 +40,13 @@ class CompilationError(Exception):
     """A kernel that Triton wouldn't compile; names the line and what stands against it."""
 
 
-@functools.cache
 def refusal(fn: Callable) -> str | None:
     """Why Triton wouldn't compile a function, or None where it would, or where one can't know."""
+    return _of_function(fn) if inspect.isfunction(fn) else None  # only those last as long as this
+
+
+@functools.cache
+def _of_function(fn: Callable) -> str | None:
     try:
         lines, _ = inspect.getsourcelines(fn)
         tree = ast.parse(textwrap.dedent("".join(lines)))

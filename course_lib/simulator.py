@@ -9,7 +9,7 @@ notes every load and store. It knows the part of Triton that the course uses.
 import difflib
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 
 import torch
@@ -36,12 +36,16 @@ _programs: tuple[int, ...] = ()  # how many the grid has: a launch sets it
 
 
 class Kernel:
-    """A function under `jit`: launched on a grid, or called by another kernel as a helper."""
+    """A function under `jit`: launched on a grid, or called by another kernel as a helper.
 
-    def __init__(self, fn: Callable):
+    `names` are what a launch calls the arguments, where that isn't what the function calls them.
+    """
+
+    def __init__(self, fn: Callable, names: Iterable[str] = ()):
         fn = inspect.unwrap(fn)  # a notebook's shape checker wraps it
-        self.fn, self.__name__, self.__doc__ = fn, fn.__name__, fn.__doc__
-        self.__signature__ = inspect.signature(fn)
+        self.fn, self.__name__, self.__doc__ = fn, getattr(fn, "__name__", "kernel"), fn.__doc__
+        named = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+        self.__signature__ = inspect.Signature(named) if named else inspect.signature(fn)
 
     def __call__(self, *args: object, **kwargs: object) -> object:
         if why := refusal(self.fn):

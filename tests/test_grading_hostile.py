@@ -16,7 +16,7 @@ import pytest
 
 from course_lib.checks import QUESTIONS
 from course_lib.grading.confined import confine
-from course_lib.grading.confined.session import walls_here
+from course_lib.grading.confined.process import walls_here
 
 ROOT = Path(__file__).parents[1]
 EVERY = 1 if os.environ.get("COURSE_HOSTILE") == "all" else 3  # of how many kinds one is tried

@@ -4,7 +4,6 @@ import contextlib
 import copy
 import ctypes
 import functools
-import inspect
 import io
 import signal
 import sys
@@ -35,9 +34,7 @@ class Answer:
     """A function as a probe sees it: what it returned last, and what its arguments are called."""
 
     def __init__(self, fn: Callable, names: tuple[str, ...]):
-        self.names, self.__name__ = names, getattr(fn, "__name__", "answer")
-        positional = inspect.Parameter.POSITIONAL_ONLY
-        self.__signature__ = inspect.Signature([inspect.Parameter(n, positional) for n in names])
+        self.names = names
         self.returned: object = None
         self.ended = False
         self._fn = fn
@@ -53,7 +50,7 @@ class Answer:
         if hasattr(self._fn, "launch"):  # it runs in another process, and so does its simulator
             self._fn.launch(grid, self.names, inputs)
         else:
-            simulator.Kernel(self)[grid](*inputs)
+            simulator.Kernel(self, self.names)[grid](*inputs)
 
 
 @dataclass(frozen=True)

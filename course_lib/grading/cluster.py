@@ -14,7 +14,7 @@ import torch
 from distributed import Client, Future, Worker, WorkerPlugin, as_completed, get_worker
 
 from course_lib.checks import find
-from course_lib.grading.confined.session import GraderFault
+from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.doctor import lacking
 from course_lib.grading.grade import Grader, version
 from course_lib.grading.handed_in.collect import Submission

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from course_lib.checks import QUESTIONS
 from course_lib.checks.question import Question
 from course_lib.grading import doctor
-from course_lib.grading.confined.session import GraderFault
+from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.grade import absent, blank
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect
 from course_lib.grading.pool import Task, graded

@@ -8,15 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from course_lib.checks.guard import TimeLimit
-from course_lib.grading.confined.confine import FULL, WALLS
-from course_lib.grading.confined.session import (
-    Answer,
-    Fresh,
-    GraderFault,
-    Warm,
-    starter,
-    walls_here,
-)
+from course_lib.grading.confined.confine import FULL
+from course_lib.grading.confined.process import Fresh, GraderFault, Warm, starter, walls_here
+from course_lib.grading.confined.session import Answer
 
 QUESTION = SimpleNamespace(name="attack", seconds=5.0, may_import=(), is_kernel=False)
 
@@ -117,6 +111,3 @@ def gets_through(attack: Attack, begins: Warm | Fresh, folder: Path) -> bool:
         return False
     finally:
         answer.close()
-
-
-__all__ = ["ATTACKS", "WALLS", "Attack", "gets_through", "lacking", "run"]

@@ -18,7 +18,8 @@ from course_lib.checks.judge import Bench
 from course_lib.checks.question import Question
 from course_lib.checks.verdict import UNWRITTEN, Verdict
 from course_lib.grading.confined.confine import FULL, WALLS
-from course_lib.grading.confined.session import WALL, Answer, GraderFault, starter
+from course_lib.grading.confined.process import WALL, GraderFault, starter
+from course_lib.grading.confined.session import Answer
 from course_lib.grading.handed_in.answers import code_for
 from course_lib.grading.handed_in.cells import Unreadable, cells
 from course_lib.grading.handed_in.collect import Submission
@@ -150,7 +151,7 @@ def blank(submission: Submission, question: Question, key: bytes) -> dict:
         "printed": "",
         "group": "",
         "path": submission.path,
-        "submission": hashlib.sha256(submission.data).hexdigest(),
+        "submission": submission.digest,
         "version": version(),
         "key": fingerprint(key),
         "isolation": "",

@@ -12,7 +12,7 @@ import torch
 
 from course_lib.checks import find
 from course_lib.grading.confined.confine import WALLS, end_with_parent
-from course_lib.grading.confined.session import GraderFault
+from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.grade import Grader, blank
 from course_lib.grading.handed_in.collect import Submission
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import torch
 
 from course_lib.checks.question import Probe
+from course_lib.checks.tiling.moved_bytes import plain
 
 ENDS = ("whole", "stop")
 
@@ -17,11 +18,6 @@ def phases(first, Tq, Tk, BLOCK_Q, BLOCK_K):
     return whole, stop
 
 
-def _plain(value: object) -> object:
-    value = value.item() if getattr(value, "ndim", None) == 0 else value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _for_each(fn: Callable, firsts: tuple[int, ...], *sizes: int) -> dict:
     """Observe both ends for each of the tiles of queries that begin there."""
     seen = {}
@@ -30,7 +26,7 @@ def _for_each(fn: Callable, firsts: tuple[int, ...], *sizes: int) -> dict:
         if not isinstance(found, tuple | list) or len(found) != len(ENDS):
             count = f"{len(found)} values" if isinstance(found, tuple | list) else ""
             return {"form": f"it returns {count or type(found).__name__}; expected 2 numbers"}
-        for name, value in zip(ENDS, map(_plain, found), strict=True):
+        for name, value in zip(ENDS, map(plain, found), strict=True):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 return {"form": f"{name} comes back as {type(value).__name__}; expected a number"}
             seen[first, name] = value

@@ -23,7 +23,7 @@ def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """A count as a number of Python, if it is one; whole where it is, to be compared exactly."""
     value = value.item() if getattr(value, "ndim", None) == 0 else value
     return int(value) if isinstance(value, float) and value.is_integer() else value
@@ -40,7 +40,7 @@ def _counts(*asked: str) -> Callable:
             if not isinstance(given, tuple | list) or len(given) != len(BOTH):
                 count = f"{len(given)} values" if isinstance(given, tuple | list) else ""
                 return {"form": f"it returns {count or type(given).__name__}; expected 2 numbers"}
-            counts = dict(zip(BOTH, map(_plain, given), strict=True))
+            counts = dict(zip(BOTH, map(plain, given), strict=True))
             for name in asked:
                 if not isinstance(counts[name], int | float):
                     kind = type(counts[name]).__name__

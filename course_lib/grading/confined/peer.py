@@ -138,15 +138,15 @@ class Remote:
         }
         if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
             held = types.SimpleNamespace(said={})  # torch.func hands on copies of dicts
-            tensors = _Crossing.apply(self.peer, message, held, *tensors)
+            answered = _Crossing.apply(self.peer, message, held, *tensors)
             said = held.said
         else:
-            said, tensors = self.peer.request(message, tensors)
-        return self.received(said, list(tensors), args)
+            said, answered = self.peer.request(message, tensors)
+        return self.received(said, list(answered), args, tensors)
 
-    def received(self, said: dict, tensors: list[Tensor], args: tuple) -> object:
-        """The value in an answer."""
-        return unpack(said.get("value"), tensors, self.peer.named)
+    def received(self, said: dict, answered: list[Tensor], args: tuple, given: list) -> object:
+        """The value in an answer; `given` are the tensors among the arguments."""
+        return unpack(said.get("value"), answered, self.peer.named)
 
 
 class _Crossing(torch.autograd.Function):

@@ -12,21 +12,9 @@ from course_lib import slow_memory
 from course_lib.checks.guard import TimeLimit
 from course_lib.checks.question import Question
 from course_lib.grading.confined.peer import Peer, Remote
-from course_lib.grading.confined.process import (
-    WALL,
-    Child,
-    Fresh,
-    GraderFault,
-    OutOfTime,
-    Warm,
-    starter,
-    walls_here,
-)
-from course_lib.grading.confined.wire import Broken, pack, unpack
+from course_lib.grading.confined.process import Child, Fresh, GraderFault, OutOfTime, Warm
+from course_lib.grading.confined.wire import Broken, unpack
 from course_lib.traffic import Largest
-
-__all__ = ["WALL", "Answer", "GraderFault", "ProcessEnded", "Warm", "starter", "walls_here"]
-
 
 PATIENT = 2.0  # times its seconds, for an answer that was once stopped
 QUESTION_SECONDS = 12.0  # on the clock, for all calls of an answer; they take a tenth of a second
@@ -150,28 +138,26 @@ class _Function(Remote):
         watched = slow_memory.watched() is not None
         return super().__call__(*args, made=bool(_watching()), accesses=watched, **more)
 
-    def received(self, said: dict, tensors: list[torch.Tensor], args: tuple) -> object:
+    def received(self, said: dict, answered: list, args: tuple, given: list) -> object:
         """Its value; what it printed and changed is printed and changed here."""
         print(str(said.get("printed", ""))[:2_000], end="")
         try:
-            self._write_back(said, tensors, args)
+            self._write_back(said, answered, args, given)
             if (log := slow_memory.watched()) is not None:
-                log += _accesses(said["accesses"], tensors)
+                log += _accesses(said["accesses"], answered)
             for mode in _watching():
                 for shape, dtype in said.get("made", []):
                     mode.see(torch.Size(shape), getattr(torch, dtype))
         except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
             raise Broken("what it changed isn't told rightly") from error
-        return super().received(said, tensors, args)
+        return super().received(said, answered, args, given)
 
-    def _write_back(self, said: dict, tensors: list[torch.Tensor], args: tuple) -> None:
-        mine: list[torch.Tensor] = []
-        pack(args, mine, self.peer.name)
+    def _write_back(self, said: dict, answered: list, args: tuple, given: list) -> None:
         with torch.no_grad():
             for i, at in said.get("changed", []):
-                mine[i].detach().copy_(tensors[at])
+                given[i].detach().copy_(answered[at])
         for i, packed in said.get("rewritten", {}).items():
-            held, value = args[int(i)], unpack(packed, tensors, self.peer.named)
+            held, value = args[int(i)], unpack(packed, answered, self.peer.named)
             held.clear()
             (held.update if isinstance(held, dict) else held.extend)(value)
 

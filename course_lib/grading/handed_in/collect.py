@@ -1,5 +1,7 @@
 """What was handed in: one notebook of each student and chapter, or in words why there is none."""
 
+import functools
+import hashlib
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +40,11 @@ class Submission:
     path: str
     data: bytes
     problem: str = ""
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """The file's SHA-256, by which rows know it again."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
 def collect(folder: Path) -> list[Submission]:
