@@ -17,6 +17,7 @@ from a_class import RIGHT, hand_in, reports
 
 from course_lib.__main__ import main
 from course_lib.grading import doctor, pool
+from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.reports.results import read
 
 ROOT = Path(__file__).parents[1]
@@ -216,7 +217,15 @@ def test_walls_that_are_missing_are_told(tmp_path, monkeypatch, capsys):
 
 
 def test_a_grader_that_does_not_start_ends_the_run(place, tmp_path, monkeypatch, capsys):
-    broken = functools.partial(pool.graded, walls=None)  # nothing that it could hand on
+    class Lost(tuple):
+        def __reduce__(self):  # on the way to a worker
+            return tuple, ((None,),)
+
+    def no_twin(self):
+        raise GraderFault("it has ended")
+
+    monkeypatch.setattr(pool.Warm, "twin", no_twin)
+    broken = functools.partial(pool.graded, walls=Lost())
     monkeypatch.setattr("course_lib.grading.command.graded", broken)
     assert grade(place / "class", "--out", tmp_path / "grades", "--jobs", 1) == 1
     assert "grade doctor" in capsys.readouterr().err

@@ -5,6 +5,7 @@ import sys
 
 import psutil
 import pytest
+import torch
 
 from course_lib.checks import find
 from course_lib.checks.guard import TimeLimit
@@ -15,6 +16,13 @@ from course_lib.grading.confined.session import Answer, ProcessEnded
 QUESTION = dataclasses.replace(find("02.2"), seconds=1.0)
 RIGHT = "import torch\ndef softmax(scores):\n    return torch.softmax(scores, -1)\n"
 NEVER = "def softmax(scores):\n    while True:\n        pass\n"
+SLOW = """import time, torch
+def softmax(scores):
+    end = time.process_time() + 0.45
+    while time.process_time() < end:
+        pass
+    return scores.softmax(-1)
+"""
 GONE = "import os\ndef softmax(scores):\n    os._exit(0)\n"
 
 
@@ -39,13 +47,30 @@ def test_right_and_endless_and_gone(begins):
     assert right.seconds > 0 and right.walls is not None
     x = QUESTION.draw(0)[0][0]
     endless = answer(begins, NEVER)
-    with pytest.raises(TimeLimit, match="2 s of computing"):
-        endless(x)
+    for seconds in ("1 s", "0.3 s"):  # what has proved endless isn't given a second time
+        with pytest.raises(TimeLimit, match=f"no answer after {seconds} of computing"):
+            endless(x)
     endless.close()
     gone = answer(begins, GONE)
     with pytest.raises(ProcessEnded, match="ended in this call"):
         gone(x)
     gone.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks safely on Linux alone")
+def test_a_twin_forks_as_the_first_does_and_slow_is_not_endless():
+    first = Warm()
+    twin = Warm(1, orders=first.twin())
+    try:
+        for begins in (twin, first):
+            slow = answer(begins, SLOW)
+            x = QUESTION.draw(0)[0][0]
+            torch.testing.assert_close(slow(x), x.softmax(-1))
+            slow.close()
+            assert slow.seconds > 2 * 0.3
+    finally:
+        twin.close()
+        first.close()
 
 
 def test_linux_forks_and_others_do_not(monkeypatch):

@@ -7,16 +7,19 @@ import threading
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 
 from course_lib.grading.confined.wire import (
     HEAD_AT_MOST,
+    KINDS,
     TENSORS_AT_MOST,
     TEXT_AT_MOST,
     Broken,
     Channel,
     Opaque,
     pack,
+    save,
     unpack,
 )
 
@@ -55,12 +58,23 @@ def test_numbers_that_are_none(ends):
     assert got[:2] == [float("inf"), -float("inf")] and got[2] != got[2]
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64,
-                                   torch.int64, torch.uint8, torch.bool])  # fmt: skip
+@pytest.mark.parametrize("dtype", KINDS)
 def test_tensors(ends, dtype):
     x = torch.arange(24).reshape(2, 3, 4).to(dtype).transpose(0, 2)
     got = crossed(x, ends)
-    assert got.dtype == dtype and torch.equal(got, x)
+    assert got.dtype == dtype and torch.equal(got.double(), x.double())
+
+
+def test_what_is_saved_is_what_the_library_saves():
+    tensors = [torch.randn(2, 3, dtype=torch.float64), torch.tensor(7), torch.zeros(0, 5)]
+    theirs = safetensors.torch.save({str(i): tensor for i, tensor in enumerate(tensors)})
+    ours, theirs = (safetensors.torch.load(packed) for packed in (save(tensors), theirs))
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_a_dtype_that_has_no_name_does_not_cross(ends):
+    assert repr(crossed(torch.zeros(2, dtype=torch.complex64), ends)).startswith("torch.strided")
 
 
 def test_tensors_of_odd_forms(ends):

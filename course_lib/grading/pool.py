@@ -3,20 +3,24 @@
 import contextlib
 import multiprocessing
 import os
+import socket
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 
 import torch
 
 from course_lib.checks import find
 from course_lib.grading.confined.confine import WALLS, end_with_parent
-from course_lib.grading.confined.process import GraderFault
+from course_lib.grading.confined.process import GraderFault, Warm
 from course_lib.grading.grade import Grader, blank
 from course_lib.grading.handed_in.collect import Submission
 
 ATTEMPTS = 2  # a submission that ends a grader's own process twice isn't graded
+FORKS = sys.platform == "linux"  # after torch, only there is it safe
 DIED = "The process that graded it ended twice."
 BEGUN, NEVER_BEGAN = "begun", "A grader doesn't start here. Why? Ask: grade doctor"
 
@@ -38,7 +42,8 @@ def graded(
     Each job is a process of its own, so what ends one ends neither the others nor this one.
     """
     waiting = deque(tasks)
-    workers = [_Worker(key, slot, walls) for slot in range(min(jobs, len(waiting)))]
+    warm = _begin(walls) if FORKS and waiting else None
+    workers = [_Worker(key, slot, walls, warm) for slot in range(min(jobs, len(waiting)))]
     try:
         for worker in workers:
             worker.give(waiting)
@@ -59,6 +64,15 @@ def graded(
     finally:
         for worker in workers:
             worker.stop()
+        if warm:
+            warm.close()
+
+
+def _begin(walls: tuple[str, ...]) -> Warm:
+    """Import torch twice, side by side: for all workers, and for all that they fork."""
+    multiprocessing.get_context("forkserver").set_forkserver_preload([__name__])
+    forkserver.ensure_running()
+    return Warm(walls=walls)
 
 
 def not_graded(task: Task, key: bytes, note: str) -> Iterator[dict]:
@@ -74,20 +88,27 @@ _GONE, _READY = object(), object()
 class _Worker:
     """A process that grades, and the task that it has."""
 
-    def __init__(self, key: bytes, slot: int, walls: tuple[str, ...]):
-        self.key, self.slot, self.walls = key, slot, walls
+    def __init__(self, key: bytes, slot: int, walls: tuple[str, ...], warm: Warm | None):
+        self.key, self.slot, self.walls, self.warm = key, slot, walls, warm
         self.task: Task | None = None
         self.start()
 
     def start(self) -> None:
-        """Begin a process; it needs some seconds to import torch."""
+        """Begin a process. The first needs some seconds to import torch, the others share that."""
         self.begun = False
-        context = multiprocessing.get_context("spawn")
+        context = multiprocessing.get_context("forkserver" if FORKS else "spawn")
         self.line, its = context.Pipe()
-        given = (its, self.key, 5_000 * (self.slot + 1) + os.getpid() % 5_000, self.walls)
+        slot = 5_000 * (self.slot + 1) + os.getpid() % 5_000
+        orders = None
+        if self.warm:
+            with contextlib.suppress(GraderFault):  # else the worker begins one of its own
+                orders = self.warm.twin()
+        given = (its, self.key, slot, self.walls, orders)
         self.process = context.Process(target=_work, args=given, daemon=True)
         self.process.start()
         its.close()
+        if orders:
+            orders.close()
 
     def give(self, waiting: deque[Task]) -> None:
         """Hand it the next task, if there is one."""
@@ -130,11 +151,17 @@ class _Worker:
         self.process.join()
 
 
-def _work(line: Connection, key: bytes, slot: int, walls: tuple[str, ...]) -> None:
+def _work(
+    line: Connection,
+    key: bytes,
+    slot: int,
+    walls: tuple[str, ...],
+    orders: socket.socket | None,
+) -> None:
     """What a worker does until its line is closed."""
     end_with_parent()
     torch.set_num_threads(1)
-    grader = Grader(key, slot, walls)
+    grader = Grader(key, slot, walls, orders)
     try:
         line.send(BEGUN)
         while True:

@@ -30,6 +30,11 @@ MADE_AT_MOST = 500
 OURS = "course_lib"
 
 
+def of_the_course(name: str) -> bool:
+    """Whether a module is one of the course's."""
+    return name == OURS or name.startswith(OURS + ".")
+
+
 def imported(names: list[str]) -> set[str]:
     """Import what a question allows of the course, and forget all else of it."""
     for name in names:
@@ -44,16 +49,19 @@ class _Guard:
         self.allowed = allowed
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name == OURS or name.startswith(OURS + "."):
+        if of_the_course(name):
             may = ", ".join(sorted(self.allowed)) or "nothing of the course"
             raise ImportError(f"{name} can't be imported in an answer; this one may import {may}")
 
 
-def _forget(allowed: set[str]) -> None:
-    """Take the course's modules out of reach of an import, but for the allowed."""
-    for name in [n for n in sys.modules if n == OURS or n.startswith(OURS + ".")]:
+def _forget(allowed: set[str], ours: list[str]) -> None:
+    """Take the course's modules out of reach of an import, but for the allowed.
+
+    `ours` was found before the fork: looking at all names here would copy the page of each.
+    """
+    for name in ours:
         if name not in allowed:
-            del sys.modules[name]
+            sys.modules.pop(name, None)
     if allowed:
         package = sys.modules[OURS] = types.ModuleType(OURS)
         package.__path__ = []
@@ -131,7 +139,7 @@ class Runner(Peer):
         args = unpack(message["args"], tensors, self.named)
         before = [t.detach().clone() for t in tensors]
         seed = message.get("seed", 0)
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed asks each card, in a ms
         random.seed(seed)
         np.random.seed(seed)
         printed, made = _Capped(), _Made()
@@ -236,10 +244,10 @@ def _reaches_out(packed: object) -> bool:
     return '"tensor"' in text or '"function"' in text
 
 
-def serve(end: socket.socket, held: list[str], allowed: set[str]) -> None:
-    """Do what the grader asks for, until it closes the line."""
+def serve(end: socket.socket, held: list[str], allowed: set[str], ours: list[str]) -> None:
+    """Do what the grader asks for, until it closes the line; `ours` can't be imported any more."""
     channel = Channel(end)
-    _forget(allowed)
+    _forget(allowed, ours)
     runner = Runner(channel, allowed)
     channel.send({"op": "ready", "walls": held}, [])
     while True:

@@ -22,9 +22,10 @@ START = (
 )
 START_SECONDS = 120.0  # importing torch on a busy machine
 PATIENCE = 10.0  # seconds in which a child takes a message
-IDLE_SECONDS = 1.0  # asleep for so long, and nothing will come
+IDLE_SECONDS = 0.5  # asleep for so long, and nothing will come
 DOZE_SECONDS, DOZING = 3.0, 0.02  # after so long, one that has worked for less is asleep too
-WALL = 10  # times the CPU seconds of a call: the last resort
+LOOK = 0.02  # seconds between two looks at what it has used
+WALL = 10  # seconds on the clock for a call: the last resort
 
 
 class GraderFault(Exception):
@@ -36,27 +37,43 @@ class OutOfTime(TimeLimit):
 
 
 class Warm:
-    """A process that has imported torch and forks confined children; one for each core."""
+    """A process that has imported torch and forks confined children; one for each core.
 
-    def __init__(self, slot: int = 0, walls: tuple[str, ...] = WALLS):
-        self.slot = slot
+    `orders` lead to one that another made with `twin`; without them, a new one is begun.
+    """
+
+    def __init__(
+        self,
+        slot: int = 0,
+        walls: tuple[str, ...] = WALLS,
+        orders: socket.socket | None = None,
+    ):
+        self.slot, self.process = slot, None
+        if orders is None:
+            orders, its = socket.socketpair()
+            given = [str(its.fileno()), ",".join(walls)]
+            self.process = _python("forking", given, pass_fds=[its.fileno()])
+            its.close()
+        self.orders, self._ready = orders, False
+
+    def ready(self) -> None:
+        """Wait until it takes orders."""
+        if not self._ready:
+            self._line(START_SECONDS)
+            self._ready = True
+
+    def twin(self) -> socket.socket:
+        """Where another process like this takes its orders: forked, it needs no second import."""
         ours, its = socket.socketpair()
-        given = [str(its.fileno()), ",".join(walls)]
-        self.process = _python("forking", given, pass_fds=[its.fileno()])
-        its.close()
-        self.orders = ours
-        self._line(START_SECONDS)
+        with its:
+            self._order({"twin": True}, its)
+        return ours
 
     def fork(self, may_import: tuple[str, ...]) -> "Child":
         """A new confined process."""
         ours, its = socket.socketpair()
-        order = {"slot": self.slot, "may_import": may_import}
-        try:
-            socket.send_fds(self.orders, [json.dumps(order).encode()], [its.fileno()])
-        except OSError as error:
-            raise GraderFault(f"no new process: {error}") from error
-        finally:
-            its.close()
+        with its:
+            self._order({"slot": self.slot, "may_import": may_import}, its)
         return Child(self, self._line()["pid"], ours)
 
     def end(self, pid: int) -> float:
@@ -67,11 +84,21 @@ class Warm:
     def close(self) -> None:
         """End the process and all its children."""
         self.orders.close()
+        if self.process is None:
+            return
         try:
             self.process.wait(5)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+    def _order(self, order: dict, its: socket.socket) -> None:
+        """Send an order and the socket that it is about."""
+        self.ready()
+        try:
+            socket.send_fds(self.orders, [json.dumps(order).encode()], [its.fileno()])
+        except OSError as error:
+            raise GraderFault(f"no new process: {error}") from error
 
     def _line(self, seconds: float = 20.0) -> dict:
         self.orders.settimeout(seconds)
@@ -130,14 +157,21 @@ class Fresh:
             self.end(pid)
 
 
-def starter(slot: int = 0, walls: tuple[str, ...] = WALLS) -> Warm | Fresh:
-    """What begins processes on this system. After torch, only Linux forks safely."""
-    return Warm(slot, walls) if sys.platform == "linux" else Fresh(slot, walls)
+def starter(
+    slot: int = 0, walls: tuple[str, ...] = WALLS, orders: socket.socket | None = None
+) -> Warm | Fresh:
+    """What begins processes on this system, when it can. After torch, only Linux forks safely."""
+    if sys.platform != "linux":
+        return Fresh(slot, walls)
+    warm = Warm(slot, walls, orders)
+    warm.ready()
+    return warm
 
 
 def _python(entry: str, given: list[str], **more: object) -> subprocess.Popen:
     """Python, with nothing of the user's settings, at an entry of `warm`."""
     kept = {"PATH": os.defpath, "HOME": "/", "OMP_NUM_THREADS": "1"}
+    kept["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # large pages: see touched.share
     kept |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
     command = [sys.executable, "-I", "-c", START.format(entry), str(ROOT), *given]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=kept, **more)
@@ -162,6 +196,7 @@ class Child:
         self.channel = Channel(end, PATIENCE)
         self.peer = Peer(self.channel)
         self._process = psutil.Process(pid)
+        self._most = self._memory() + 2 * MEMORY  # where no wall caps it
         try:
             self.limit(5.0)
             ready, _ = self.channel.receive(self.peer.waits)
@@ -173,12 +208,13 @@ class Child:
         """From now on: so many seconds of CPU, no long sleep, and an end on the clock."""
         start, begun = self._used(), time.monotonic()
         ours = time.process_time()  # what it makes the grader do counts too
-        most = self._memory() + 2 * MEMORY  # where no wall caps it
-        last, moved = start, begun
+        last, moved, looked = start, begun, begun
 
         def waits() -> None:
-            nonlocal last, moved
-            now, used = time.monotonic(), self._used()
+            nonlocal last, moved, looked
+            if (now := time.monotonic()) - looked < LOOK:  # it may send thousands of messages
+                return
+            looked, used = now, self._used()
             if used > last:
                 last, moved = used, now
             idle = now - moved > IDLE_SECONDS and self._sleeps()
@@ -186,11 +222,11 @@ class Child:
             dozes = now - begun > DOZE_SECONDS and busy < DOZING * (now - begun)
             if busy > seconds:
                 raise OutOfTime(f"no answer after {seconds:g} s of computing")
-            if now > until or now - begun > WALL * seconds:
+            if now > until or now - begun > WALL:
                 raise TimeLimit("no answer: all its time on the clock is used up")
             if idle or (dozes and self._sleeps()):
                 raise TimeLimit("no answer: it sleeps")
-            if self._memory() > most:
+            if self._memory() > self._most:
                 raise Broken("it takes too much memory")
 
         self.peer.waits = waits

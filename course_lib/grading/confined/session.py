@@ -16,7 +16,8 @@ from course_lib.grading.confined.process import Child, Fresh, GraderFault, OutOf
 from course_lib.grading.confined.wire import Broken, unpack
 from course_lib.traffic import Largest
 
-PATIENT = 2.0  # times its seconds, for an answer that was once stopped
+FIRST_SECONDS = 0.3  # of CPU for a call, which takes milliseconds; then once more with all it may
+LOAD_SECONDS = 2.0  # of CPU for the cells: they may import
 QUESTION_SECONDS = 12.0  # on the clock, for all calls of an answer; they take a tenth of a second
 
 
@@ -36,7 +37,8 @@ class Answer:
     seconds: float = 0.0  # of CPU, in all its processes
     fault: GraderFault | None = None
     _lost: bool = False
-    _patience: float = 1.0
+    _allowed: float = FIRST_SECONDS
+    _hung: bool = False
     _until: float = field(default_factory=lambda: time.monotonic() + QUESTION_SECONDS)
     _child: Child | None = None
     _takes: list | None = None
@@ -86,14 +88,15 @@ class Answer:
     def _asked(self, args: tuple, **more: object) -> object:
         self._running()
         try:
-            self._child.limit(self._patience * self.question.seconds, self._until)
+            self._child.limit(self._allowed, self._until)
             return _Function(self._child.peer)(*args, **more)
         except OutOfTime:
             self.close()
-            if self._patience == PATIENT:
+            if self._hung or self._allowed > FIRST_SECONDS:
+                self._hung, self._allowed = True, FIRST_SECONDS
                 raise
-            self._patience = PATIENT  # near the limit, how busy the machine is mustn't decide
-            return self._asked(args, **more)
+            self._allowed = max(FIRST_SECONDS, self.question.seconds)
+            return self._asked(args, **more)  # slow isn't wrong, nor is a busy machine
         except Broken as error:
             self.close()
             raise ProcessEnded(f"the process ended in this call ({error})") from None
@@ -115,7 +118,7 @@ class Answer:
         message = {"op": "load", "name": self.question.name, "pieces": self.pieces}
         message["kernel"] = self.question.is_kernel
         try:
-            self._child.limit(PATIENT * self.question.seconds, self._until)
+            self._child.limit(LOAD_SECONDS, self._until)
             said, _ = self._child.peer.request(message, [])
         except (TimeLimit, Exception) as error:  # whatever it is, the student's code brought it
             self.close()
