@@ -153,7 +153,7 @@ def test_whoever_asks_without_a_pause_is_stopped():
     ours, its = socket.socketpair()
     peer = Peer(Channel(ours))
     looks = iter(range(20))
-    peer.waits = lambda: next(looks)
+    peer.waits = lambda silent: next(looks)
     request = {"op": "gradient", "call": 7}
 
     def flood():

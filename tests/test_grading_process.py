@@ -1,6 +1,5 @@
 """Processes for answers: forked from a warm one, and begun afresh where no fork is safe."""
 
-import dataclasses
 import sys
 
 import psutil
@@ -13,7 +12,7 @@ from course_lib.checks.judge import judge
 from course_lib.grading.confined.process import Fresh, Warm, starter
 from course_lib.grading.confined.session import Answer, ProcessEnded
 
-QUESTION = dataclasses.replace(find("02.2"), seconds=1.0)
+QUESTION = find("02.2")
 RIGHT = "import torch\ndef softmax(scores):\n    return torch.softmax(scores, -1)\n"
 NEVER = "def softmax(scores):\n    while True:\n        pass\n"
 SLOW = """import time, torch
@@ -47,7 +46,7 @@ def test_right_and_endless_and_gone(begins):
     assert right.seconds > 0 and right.walls is not None
     x = QUESTION.draw(0)[0][0]
     endless = answer(begins, NEVER)
-    for seconds in ("1 s", "0.3 s"):  # what has proved endless isn't given a second time
+    for seconds in ("1 s", "0.2 s"):  # the second time it isn't given as many
         with pytest.raises(TimeLimit, match=f"no answer after {seconds} of computing"):
             endless(x)
     endless.close()
@@ -67,7 +66,7 @@ def test_a_twin_forks_as_the_first_does_and_slow_is_not_endless():
             x = QUESTION.draw(0)[0][0]
             torch.testing.assert_close(slow(x), x.softmax(-1))
             slow.close()
-            assert slow.seconds > 2 * 0.3
+            assert slow.seconds > 0.45
     finally:
         twin.close()
         first.close()

@@ -234,7 +234,7 @@ def test_an_end_that_takes_nothing_is_given_up(ends):
 
 
 def test_whoever_waits_may_stop(ends):
-    def stop():
+    def stop(silent):
         raise TimeoutError("enough")
 
     ends[0].sendall(b"\0\0")

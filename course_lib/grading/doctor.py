@@ -58,7 +58,7 @@ ATTACKS = (
         ("seccomp",),
         "os.setpriority(os.PRIO_PROCESS, grader, 1)\nreturn True",
     ),
-    Attack("take 1.5 GiB of memory", ("limits",), "return len(bytearray(3 << 29)) > 0"),
+    Attack("take 0.75 GiB of memory", ("limits",), "return len(bytearray(3 << 28)) > 0"),
     Attack(
         "open a hundred files",
         ("limits",),

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from course_lib.grading.confined import syscalls
 
-MEMORY = 1 << 30  # bytes on top of what the process has when the walls go up
+MEMORY = 1 << 29  # bytes on top of what the process has when the walls go up
 CPU_SECONDS = 60  # of a process in all; each call has its own limit in the parent
 FILES = 32  # open at a time
 NOBODY = 60_000  # the first of the user ids that a grader run by root gives away

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from course_lib.grading.confined.wire import Broken, Channel, pack, unpack
+from course_lib.grading.confined.wire import Broken, Channel, Waits, pack, unpack
 
 TEXT_AT_MOST = 1_000  # characters of an error
 KEPT_AT_MOST = 32  # calls whose gradients may still be asked for
@@ -27,7 +27,7 @@ ANSWERS = ("returned", "raised")
 class Peer:
     """What the two processes of an answer say to one another, at one end of it."""
 
-    def __init__(self, channel: Channel, waits: Callable[[], None] | None = None):
+    def __init__(self, channel: Channel, waits: Waits | None = None):
         self.channel, self.waits = channel, waits
         self.functions: list[Callable] = []
         self.lost: BaseException | None = None  # why the line may be half read
@@ -52,7 +52,7 @@ class Peer:
             self.channel.send(message, tensors)
             while (answer := self.channel.receive(self.waits))[0].get("op") not in ANSWERS:
                 if self.waits:
-                    self.waits()  # whoever sends without a pause is never waited for
+                    self.waits(False)  # whoever sends without a pause is never waited for
                 self.reply(*self.served(*answer))
         except BaseException as error:
             self.lost = error

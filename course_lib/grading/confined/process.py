@@ -14,7 +14,7 @@ import psutil
 from course_lib.checks.guard import TimeLimit
 from course_lib.grading.confined.confine import MEMORY, ROOT, WALLS
 from course_lib.grading.confined.peer import Peer
-from course_lib.grading.confined.wire import Broken, Channel
+from course_lib.grading.confined.wire import POLL, Broken, Channel
 
 START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -22,7 +22,7 @@ START = (
 )
 START_SECONDS = 120.0  # importing torch on a busy machine
 PATIENCE = 10.0  # seconds in which a child takes a message
-IDLE_SECONDS = 0.5  # asleep for so long, and nothing will come
+IDLE_SECONDS = 0.3  # asleep for so long at every look, and nothing will come
 DOZE_SECONDS, DOZING = 3.0, 0.02  # after so long, one that has worked for less is asleep too
 LOOK = 0.02  # seconds between two looks at what it has used
 WALL = 10  # seconds on the clock for a call: the last resort
@@ -208,23 +208,23 @@ class Child:
         """From now on: so many seconds of CPU, no long sleep, and an end on the clock."""
         start, begun = self._used(), time.monotonic()
         ours = time.process_time()  # what it makes the grader do counts too
-        last, moved, looked = start, begun, begun
+        last, quiet, looked = start, 0.0, begun
 
-        def waits() -> None:
-            nonlocal last, moved, looked
-            if (now := time.monotonic()) - looked < LOOK:  # it may send thousands of messages
+        def waits(silent: bool) -> None:
+            nonlocal last, quiet, looked
+            now = time.monotonic()
+            if not silent and now - looked < LOOK:  # it may send thousands of messages
                 return
             looked, used = now, self._used()
-            if used > last:
-                last, moved = used, now
-            idle = now - moved > IDLE_SECONDS and self._sleeps()
+            asleep = silent and used == last and self._sleeps()
+            last, quiet = used, quiet + POLL if asleep else 0.0
             busy = used - start + time.process_time() - ours
             dozes = now - begun > DOZE_SECONDS and busy < DOZING * (now - begun)
             if busy > seconds:
                 raise OutOfTime(f"no answer after {seconds:g} s of computing")
             if now > until or now - begun > WALL:
                 raise TimeLimit("no answer: all its time on the clock is used up")
-            if idle or (dozes and self._sleeps()):
+            if quiet > IDLE_SECONDS or (dozes and self._sleeps()):
                 raise TimeLimit("no answer: it sleeps")
             if self._memory() > self._most:
                 raise Broken("it takes too much memory")

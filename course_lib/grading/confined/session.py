@@ -16,7 +16,8 @@ from course_lib.grading.confined.process import Child, Fresh, GraderFault, OutOf
 from course_lib.grading.confined.wire import Broken, unpack
 from course_lib.traffic import Largest
 
-FIRST_SECONDS = 0.3  # of CPU for a call, which takes milliseconds; then once more with all it may
+CALL_SECONDS = 1.0  # of CPU: an answer takes milliseconds, so this means "forever"
+NEXT_SECONDS = 0.2  # for the calls of one that has used up its time once
 LOAD_SECONDS = 2.0  # of CPU for the cells: they may import
 QUESTION_SECONDS = 12.0  # on the clock, for all calls of an answer; they take a tenth of a second
 
@@ -37,8 +38,7 @@ class Answer:
     seconds: float = 0.0  # of CPU, in all its processes
     fault: GraderFault | None = None
     _lost: bool = False
-    _allowed: float = FIRST_SECONDS
-    _hung: bool = False
+    _allowed: float = CALL_SECONDS
     _until: float = field(default_factory=lambda: time.monotonic() + QUESTION_SECONDS)
     _child: Child | None = None
     _takes: list | None = None
@@ -92,11 +92,8 @@ class Answer:
             return _Function(self._child.peer)(*args, **more)
         except OutOfTime:
             self.close()
-            if self._hung or self._allowed > FIRST_SECONDS:
-                self._hung, self._allowed = True, FIRST_SECONDS
-                raise
-            self._allowed = max(FIRST_SECONDS, self.question.seconds)
-            return self._asked(args, **more)  # slow isn't wrong, nor is a busy machine
+            self._allowed = NEXT_SECONDS
+            raise
         except Broken as error:
             self.close()
             raise ProcessEnded(f"the process ended in this call ({error})") from None

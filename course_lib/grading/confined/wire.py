@@ -29,6 +29,7 @@ UNREADABLE = (
     RuntimeError,
     SafetensorError,
 )
+Waits = Callable[[bool], None]
 PLAIN = (type(None), bool, int, float, str)
 KINDS = {
     torch.float64: "F64",
@@ -76,8 +77,11 @@ class Channel:
         except OSError as error:
             raise Broken(str(error)) from error
 
-    def receive(self, waits: Callable[[], None] | None = None) -> tuple[dict, list[Tensor]]:
-        """The next message. `waits` is called while none has come, and may raise."""
+    def receive(self, waits: Waits | None = None) -> tuple[dict, list[Tensor]]:
+        """The next message. `waits` is called while none has come, and may raise.
+
+        It is told whether nothing came at all since it was called last.
+        """
         sizes = struct.unpack("!II", self._exactly(8, waits))
         if sizes[0] > TEXT_AT_MOST or sizes[1] > TENSORS_AT_MOST:
             raise Broken("a message that is too large")
@@ -101,7 +105,7 @@ class Channel:
         if self.end.gettimeout() != seconds:  # a system call, which the confined end can't make
             self.end.settimeout(seconds)
 
-    def _exactly(self, size: int, waits: Callable[[], None] | None) -> bytes:
+    def _exactly(self, size: int, waits: Waits | None) -> bytes:
         taken = bytearray()
         while len(taken) < size:
             self._wait_at_most(POLL if waits else None)
@@ -115,7 +119,7 @@ class Channel:
                 raise Broken("the process ended")
             taken += part or b""
             if waits and len(taken) < size:
-                waits()
+                waits(part is None)
         return bytes(taken)
 
 
