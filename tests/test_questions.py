@@ -5,9 +5,11 @@ import re
 
 import nbformat
 import pytest
+import torch
 
 from course_lib.__main__ import ROOT, main
 from course_lib.checks import QUESTIONS
+from course_lib.checks.judge import Bench
 from course_lib.checks.proof import describe, prove
 
 SEEDS = int(os.environ.get("COURSE_SEEDS", "10"))
@@ -25,6 +27,21 @@ def test_size_of_the_bank(question):
     assert len(question.mistakes) >= 8 and len(question.alternatives) >= 3
     assert len({m.name for m in question.mistakes}) == len(question.mistakes)
     assert question.stars in (1, 2, 3) and 4 <= question.points <= 8
+
+
+EMPTY = {
+    "its first argument": lambda *inputs: inputs[0],
+    "zeros like its first argument": lambda *inputs: torch.zeros_like(inputs[0]),
+    "nothing": lambda *inputs: None,
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: f"{q.id}-{q.name}")
+def test_an_answer_without_thought_earns_next_to_nothing(question):
+    bench = Bench(question)
+    for what, fn in EMPTY.items() if not question.is_kernel else ():
+        points = bench.judge(fn).points
+        assert points <= (0 if question.name == "scores" else 2), what
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: f"{q.id}-{q.name}")

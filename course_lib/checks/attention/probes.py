@@ -45,9 +45,20 @@ def by_hand_rounded(fn: Callable, *inputs: Tensor) -> Tensor:
         return rounded(fn, *inputs)
 
 
-def beyond(fn: Callable, *inputs: Tensor) -> int:
-    """Observe how many numbers of the result float16 can't hold."""
-    return int((~(fn(*inputs).abs() < LIMIT)).sum())
+def of_scores(measure: Callable[[Tensor], object]) -> Callable:
+    """Observe a measure of the scores; what has another shape is none, and is seen as it is."""
+
+    def observe(fn: Callable, q: Tensor, k: Tensor) -> object:
+        out = fn(q, k)
+        fits = isinstance(out, Tensor) and out.shape == (*q.shape[:-1], k.shape[-2])
+        return measure(out) if fits else out
+
+    return observe
+
+
+def beyond(out: Tensor) -> int:
+    """How many numbers float16 can't hold."""
+    return int((~(out.abs() < LIMIT)).sum())
 
 
 def without_value_2(fn: Callable, q: Tensor, k: Tensor, v: Tensor) -> int:
@@ -99,7 +110,7 @@ SCORES = (
     Probe(
         "Dh 100: the scores of independent q and k have a standard deviation near 1",
         normal((2, 3, 20, 100), (2, 3, 30, 100)),
-        observe=lambda fn, q, k: fn(q, k).std(),
+        observe=of_scores(torch.std),
         fails=lambda got, *_: f"it is {got:.3g}".replace("nan", "NaN"),
         tolerance=0.05,  # near 1, and not what these very numbers give
     ),
@@ -107,7 +118,7 @@ SCORES = (
     Probe(
         "float16: q · k is near 80,000, beyond the limit of 65,504, but every score fits",
         near_forty,
-        observe=beyond,
+        observe=of_scores(beyond),
         fails=lambda got, *_: f"{got} of 144 scores are at that limit, infinite or NaN",
     ),
     Probe(
