@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from course_lib.grading.confined import confine
 from course_lib.grading.confined.confine import FULL, WALLS
 from course_lib.grading.confined.session import Warm
 from course_lib.grading.doctor import ATTACKS, gets_through
@@ -56,3 +57,13 @@ def test_each_of_its_walls_refuses_it_alone(warm, attack, tmp_path):
 @pytest.mark.parametrize("wall", FULL)
 def test_every_wall_stands_before_some_attack(wall):
     assert any(wall in attack.walls for attack in ATTACKS)
+
+
+def test_packages_that_lie_elsewhere_can_be_read_and_the_course_cannot(monkeypatch, tmp_path):
+    system, own = tmp_path / "system" / "site-packages", tmp_path / "own"
+    for folder in (system / "torch", system / "course_lib", own / "secret"):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(system), str(own)])
+    found = set(confine.readable())
+    assert system / "torch" in found
+    assert not found & {system / "course_lib", system, own, own / "secret"}

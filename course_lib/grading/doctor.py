@@ -58,7 +58,11 @@ ATTACKS = (
         ("seccomp",),
         "os.setpriority(os.PRIO_PROCESS, grader, 1)\nreturn True",
     ),
-    Attack("take 0.75 GiB of memory", ("limits",), "return len(bytearray(3 << 28)) > 0"),
+    Attack(
+        "take 0.75 GiB of memory",
+        ("limits",),
+        "import mmap\nreturn len(mmap.mmap(-1, 3 << 28)) > 0",
+    ),
     Attack(
         "open a hundred files",
         ("limits",),

@@ -62,7 +62,9 @@ def limits() -> bool:
 
 def readable() -> list[Path]:
     """What a student's process may read: Python, its packages but this one, shared libraries."""
-    packages = {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
+    found = [Path(path) for path in sys.path]
+    packages = {path for path in found if path.name in ("site-packages", "dist-packages")}
+    packages |= {Path(sysconfig.get_path(name)) for name in ("purelib", "platlib")}
     standard = Path(sysconfig.get_path("stdlib"))
     found = [entry for path in packages for entry in path.glob("*") if _no_secret(entry)]
     found += [entry for entry in standard.glob("*") if entry.name != "site-packages"]
