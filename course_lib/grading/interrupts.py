@@ -36,17 +36,17 @@ def unheard() -> Iterator[None]:
 
     Windows has no mask that a process inherits. There a worker may still show where it stopped.
     """
+    masks = hasattr(signal, "pthread_sigmask")
+    if masks:
+        resource_tracker.ensure_running()  # the first process begins it, which ends every mask
     heard: list[int] = []
     ours = threading.current_thread() is threading.main_thread()  # which alone is interrupted
     handler = signal.signal(signal.SIGINT, lambda *_: heard.append(1)) if ours else None
-    mask = None
-    if hasattr(signal, "pthread_sigmask"):
-        resource_tracker.ensure_running()  # the first process begins it, which ends every mask
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if masks else None
     try:
         yield
     finally:
-        if mask is not None:
+        if masks:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if ours:
             signal.signal(signal.SIGINT, handler)

@@ -68,11 +68,12 @@ def graded(
                 worker.give(waiting)
         patience = 5.0  # they have nothing to do, and end by themselves
     finally:
+        if warm and not patience:
+            warm.process.kill()  # before the workers: what it forked would tell of their end
+            warm.process.wait()
         for worker in workers:
             worker.stop(patience)
         if warm:
-            if not patience:
-                warm.process.kill()
             warm.close()
 
 
