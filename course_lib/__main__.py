@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from course_lib.grading import options
+from course_lib.grading import interrupts, options
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,7 +69,8 @@ def write_figures(_: argparse.Namespace) -> int:
 
 def grade(arguments: argparse.Namespace) -> int:
     """grade a folder of submissions; `grade doctor` says what walls this machine has"""
-    from course_lib.grading.command import run
+    with interrupts.at_once():
+        from course_lib.grading.command import run
 
     return run(arguments)
 

@@ -106,6 +106,11 @@ def missing(student: str, question: Question, note: str = "") -> dict:
     return row(student, question) | changes
 
 
+def absent(student: str, question: Question) -> dict:
+    """A row of a chapter for which nothing was handed in."""
+    return missing(student, question, "Nothing was handed in.") | {"path": ""}
+
+
 def a_class(size: int = 29, seed: int = 0) -> list[dict]:
     """Answers of every kind, by people called anything."""
     chance = random.Random(seed)
@@ -120,7 +125,7 @@ def _anything(student: str, question: Question, chance: random.Random) -> dict:
         case 1:
             return open_row(student, question, "unreadable", HOSTILE)
         case 2:
-            return open_row(student, question, "not graded", "two notebooks: a.ipynb, b.ipynb")
+            return open_row(student, question, "unclear", "two notebooks: a.ipynb, b.ipynb")
         case 3 | 4:
             return with_mistake(student, question, chance.randrange(3))
         case 5:

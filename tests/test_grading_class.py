@@ -13,12 +13,14 @@ from course_lib.grading.reports.classroom import (
     difficulty,
     histogram,
     misconceptions,
+    packages,
     unmatched,
     waiting,
     write_class,
 )
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import standings
+from course_lib.grading.reports.rows import LACKS
 
 FIRST, SECOND = ASKED[:2]
 
@@ -70,13 +72,48 @@ def test_answers_without_a_name_are_grouped_by_what_they_give():
 
 def test_a_person_is_told_which_file_and_why():
     why = "two notebooks: a.ipynb, b.ipynb"
-    rows = [open_row("ana", FIRST, note=why), open_row("ana", SECOND, note=why)]
+    rows = [open_row("ana", FIRST, "unclear", why), open_row("ana", SECOND, "unclear", why)]
     rows += [open_row("bo", FIRST, "unreadable", "not JSON"), row("bo", SECOND)]
-    first, second = waiting(rows)
-    assert first.questions == ("03.1", "03.2") and second.questions == ("03.1",)
+    rows += [open_row("cy", FIRST, "unclear", "no causal"), row("cy", SECOND)]
+    rows += [open_row("cy", ASKED[2], "unclear", "no decoder_mask")]
+    found = [(one.student, [said for said, _ in one.reasons]) for one in waiting(rows, ASKED[:2])]
+    assert found[:2] == [("ana", ["chapter 03"]), ("bo", ["03.1"])]
+    first, _, third = waiting(rows, ASKED[:3])
+    assert [said for said, _ in first.reasons] == ["03.1, 03.2"]
+    assert [said for said, _ in third.reasons] == ["03.1", "03.3"], "a line a file, not a reason"
     text = Page(class_page(rows, QUESTIONS)).text
-    assert why in text and "ana/03.ipynb" in text and "unreadable: not JSON" in text
-    assert "2 students have no total yet" in text
+    assert why in text and text.count("cy/03.ipynb") == 1 and "03.1 unreadable: not JSON" in text
+    assert "03.1 unclear: no causal 03.3 unclear: no decoder_mask" in text
+    assert "3 students have no total yet" in text
+
+
+def test_packages_that_are_not_here_are_counted_and_no_file_is_blamed():
+    def lacks(name: str, question, what: str):
+        return open_row(name, question, note=LACKS.format(what))
+
+    rows = [lacks("ana", FIRST, "einops"), lacks("ana", SECOND, "einops")]
+    rows += [lacks("bo", FIRST, "einops"), lacks("bo", SECOND, "a.b"), open_row("cy", FIRST)]
+    found = [(one.name, one.answers, one.students) for one in packages(rows)]
+    assert found == [("einops", 3, ("ana", "bo")), ("a.b", 1, ("bo",))]
+    assert [one.student for one in waiting(rows, ASKED)] == ["cy"]
+    text = Page(class_page(rows, QUESTIONS)).text
+    assert "einops 3 2 students" in text and "--resume" in text and "ana/03.ipynb" not in text
+    text = Page(class_page(rows[:2], QUESTIONS)).text
+    assert "einops 2 ana" in text and "Every answer has its points" not in text
+    assert "Packages" not in Page(class_page(rows[-1:], QUESTIONS)).text
+
+
+def test_mistakes_of_one_student_each_are_folded_away():
+    shared = [with_mistake(name, FIRST, 0) for name in "ab"]
+    alone = [with_mistake("c", FIRST, 1), with_mistake("d", FIRST, 2), with_mistake("c", SECOND)]
+    shown = Page(class_page(shared + alone, QUESTIONS))
+    assert "3 mistakes of one student each" in shown.text
+    assert len([table for table in shown.all("table") if table.get("class") == "mistakes"]) == 2
+    assert {} in shown.all("details") and {"open": None} not in shown.all("details")
+    shown = Page(class_page(alone[:1], QUESTIONS))
+    assert "1 mistake of one student each" in shown.text
+    assert {"open": None} in shown.all("details"), "nothing else is there to see"
+    assert "one student each" not in Page(class_page(shared, QUESTIONS)).text
 
 
 def test_levels_of_isolation_are_counted():

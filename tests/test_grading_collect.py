@@ -188,6 +188,61 @@ def test_sections_as_zips(tmp_path):
     assert [student for student, _ in whose(tmp_path)] == sorted([*sections[0], *sections[1]])
 
 
+# --- what one student handed in, by itself ---
+
+OWN = {"03_masks.ipynb": MASKS, "04_heads.ipynb": HEADS}
+OWN_FOLDERS = {
+    "files": OWN,
+    "by chapter": {"masks/03_masks.ipynb": MASKS, "04_heads/answers.ipynb": HEADS},
+    "in a folder": {f"exercises/{name}": data for name, data in OWN.items()},
+    "with helpers": OWN
+    | {"plots.py": b"def plot(): pass", "tools/a.py": b"x = 1", "data/a.csv": b""},
+    "by definitions": {"homework1.ipynb": MASKS, "homework 2.ipynb": HEADS},
+    "the whole course": {f"exercises/{name}": data for name, data in OWN.items()}
+    | {"notebooks/00_start_here.ipynb": notebook("x = 1"), "solutions/03_masks.ipynb": HEADS},
+}
+
+
+@pytest.mark.parametrize("tree", OWN_FOLDERS.values(), ids=OWN_FOLDERS)
+def test_folder_of_one_student(tmp_path, tree):
+    lay(tmp_path / "ana", tree)
+    assert whose(tmp_path / "ana") == [("ana", "03"), ("ana", "04")]
+
+
+def test_folder_of_one_student_as_platforms_name_it(tmp_path):
+    lay(tmp_path / "Ana Lopez_123_assignsubmission_file_", OWN)
+    lay(tmp_path / "course" / "submitted" / "ana" / "masks", OWN)
+    assert {s for s, _ in whose(tmp_path / "Ana Lopez_123_assignsubmission_file_")} == {"Ana Lopez"}
+    assert {s for s, _ in whose(tmp_path / "course" / "submitted" / "ana")} == {"ana"}
+
+
+def test_file_or_zip_of_one_student(tmp_path, monkeypatch):
+    lay(tmp_path / "ana", OWN | {"03_masks.zip": zipped({"03_masks.ipynb": MASKS})})
+    lay(tmp_path, {"ben.zip": zipped(OWN)})
+    for place in ("ana/03_masks.ipynb", "ana/03_masks.zip"):
+        assert whose(tmp_path / place) == [("ana", "03")]
+    assert whose(tmp_path / "ben.zip") == [("ben", "03"), ("ben", "04")]
+    monkeypatch.chdir(tmp_path / "ana")
+    assert whose(Path("04_heads.ipynb")) == [("ana", "04")]
+    (tmp_path / "ana" / "03_masks.zip").unlink()
+    assert whose(Path(".")) == [("ana", "03"), ("ana", "04")], "as in the whole class"
+
+
+@pytest.mark.parametrize("name", ["solutions", "submissions", "03_masks", "Downloads"])
+def test_files_of_nobody_in_a_folder_of_nobody_say_what_to_do(tmp_path, name):
+    lay(tmp_path / name, OWN)
+    for place in (tmp_path / name, tmp_path / name / "03_masks.ipynb"):
+        with pytest.raises(NothingHandedIn, match=r"No student's name.*\n.*ana/03_masks.ipynb"):
+            collect(place)
+
+
+@pytest.mark.parametrize("other", ["ben.ipynb", "ben_04_heads.py", "ben.zip", "ben/03_masks.ipynb"])
+def test_a_name_at_one_file_makes_it_no_folder_of_one(tmp_path, other):
+    data = {"ben.ipynb": MASKS, "ben.zip": b"PK"}.get(other, b"<html>")
+    lay(tmp_path / "ana", OWN | {other: data})
+    assert {s.student for s in collect(tmp_path / "ana")} == {*OWN, "ben"}
+
+
 # --- one of a name ---
 
 
@@ -215,6 +270,7 @@ def test_two_candidates_are_never_chosen_from(tmp_path, second):
     assert ana.problem.startswith("two candidate notebooks: ana/")
     assert f"ana/{second}" in ana.problem and "ana/03_masks.ipynb" in ana.problem
     assert ana.data == b"" and ana.chapter == "03" and not ben.problem
+    assert ana.unclear and not ben.unclear, "each of the two can be read"
 
 
 def test_three_flat_candidates_are_counted(tmp_path):
@@ -251,7 +307,7 @@ def test_one_file_with_two_chapters_is_told(tmp_path):
     both = notebook("def causal(): pass", "def split(): pass")
     lay(tmp_path, {"ana/all.ipynb": both})
     (ana,) = collect(tmp_path)
-    assert (ana.chapter, ana.data) == ("", b"") and "03 and 04" in ana.problem
+    assert (ana.chapter, ana.data) == ("", b"") and "03 and 04" in ana.problem and ana.unclear
 
 
 def test_a_helper_named_as_anothers_answer_changes_no_chapter(tmp_path):
@@ -316,7 +372,7 @@ def test_file_of_nobody_is_told(tmp_path):
     lay(tmp_path, {"03_masks.ipynb": MASKS, "ana_03_masks.ipynb": MASKS})
     nobody, ana = collect(tmp_path)
     assert (nobody.chapter, nobody.data) == ("03", b"") and "no student's name" in nobody.problem
-    assert ana.student == "ana"
+    assert nobody.unclear and ana.student == "ana"
 
 
 def test_chapter_that_nothing_tells(tmp_path):
@@ -330,6 +386,7 @@ def test_too_large(tmp_path):
     lay(tmp_path, {"ana/03_masks.ipynb": b" " * (LARGEST + 1), "ben/03_masks.ipynb": MASKS})
     ana, ben = collect(tmp_path)
     assert (ana.problem, ana.data) == ("larger than 5 MB", b"") and not ben.problem
+    assert not ana.unclear
 
 
 def test_another_archive_is_told(tmp_path):

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -119,8 +120,8 @@ def started(place: Path, out: Path) -> subprocess.Popen:
     command = [sys.executable, "-m", "course_lib", "grade", place / "class", "--jobs", "1"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     given = [*command, "--key", place / "key", "--out", out]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(given, env=environment, start_new_session=True, **quiet)
+    said = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(given, env=environment, start_new_session=True, **said)
 
 
 def until(holds) -> None:
@@ -131,16 +132,21 @@ def until(holds) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a parent's death isn't told")
-@pytest.mark.parametrize("rows", [1, 20])
-def test_killed_in_the_middle_and_resumed_it_ends_the_same(place, tmp_path, rows):
+@pytest.mark.parametrize(("rows", "sent"), [(1, "SIGINT"), (20, "SIGKILL")])
+def test_stopped_in_the_middle_and_resumed_it_ends_the_same(place, tmp_path, rows, sent):
+    """By Ctrl-C, which goes to all its processes, and of which one line is said; and by force."""
     out = tmp_path / "grades"
     results = out / "results.jsonl"
     run = started(place, out)
     absent = 7 * 6  # rows of chapter 03 that need no grading
     until(lambda: results.exists() and results.read_bytes().count(b"\n") >= absent + rows)
     family = psutil.Process(run.pid).children(recursive=True)
-    os.kill(run.pid, signal.SIGKILL)
-    run.wait()
+    (os.killpg if sent == "SIGINT" else os.kill)(run.pid, getattr(signal, sent))
+    _, said = run.communicate()
+    if sent == "SIGINT":
+        bar, line = said.rstrip("\n").rsplit("\n", 1)
+        assert run.returncode == 130 and line == "Stopped. Go on with --resume."
+        assert re.fullmatch(r"(\s|.*submission.*)*", bar), said
     kept = results.read_bytes()
     assert len(family) >= 2, "nothing was being graded"
     until(lambda: not [p for p in family if p.is_running() and p.status() != "zombie"])
@@ -180,14 +186,18 @@ def test_only_some_chapters(place, copy, monkeypatch):
     assert "03.1" in head and "02.1" not in head
 
 
-def test_a_grading_that_is_interrupted_says_how_to_go_on(place, tmp_path, monkeypatch, capsys):
-    def interrupted(tasks, key, jobs):
+def test_what_is_interrupted_at_its_reports_goes_on_there(place, copy, monkeypatch, capsys):
+    def interrupted(rows, questions, path):
         raise KeyboardInterrupt
-        yield
 
-    monkeypatch.setattr("course_lib.grading.command.graded", interrupted)
-    assert grade(place / "class", "--out", tmp_path / "grades") == 130
-    assert "--resume" in capsys.readouterr().err
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    (copy / "class.html").unlink()
+    given = [place / "class", "--key", place / "key", "--out", copy, "--resume"]
+    with monkeypatch.context() as patch:
+        patch.setattr("course_lib.grading.command.write_class", interrupted)
+        assert grade(*given) == 130
+    assert capsys.readouterr().err == "Stopped. Go on with --resume.\n"
+    assert grade(*given) == 0 and reports(copy) == reports(place / "whole")
 
 
 # --- walls ---
@@ -213,6 +223,7 @@ def test_walls_that_are_missing_are_told(tmp_path, monkeypatch, capsys):
     assert grade(tmp_path / "class", "--out", out, "--jobs", 1) == 0
     assert row(out, "ana", "02.1")["isolation"] == "limits, seccomp"
     said = capsys.readouterr().out
+    assert "1 student (ana), 5 answers. " in said
     assert "Isolation: limits, seccomp for 1 that ran" in said and "grade doctor" in said
 
 
@@ -250,14 +261,24 @@ def test_a_grader_that_does_not_start_ends_the_run(place, tmp_path, monkeypatch,
         (["class", "--out", "o", "--shard", "3/2"], "such as 1/4; got '3/2'"),
         (["class", "--out", "o", "--shard", "half"], "got 'half'"),
         (["class", "--out", "o", "--shard", "1/2"], "--shard needs --key"),
-        (["class", "--out", "o", "--key", "short"], "at least 32 characters"),
-        (["class", "--out", "o", "--key", "empty"], "empty"),
-        (["class", "--out", "key/o"], "key"),
+        (["class", "--out", "o", "--key", "short"], "short is no key: expected one line of 32 to"),
+        (["class", "--out", "o", "--key", "empty"], "empty is no key"),
+        (
+            ["class", "--out", "o", "--key", "class/ben/02_attention.py"],
+            "02_attention.py is no key",
+        ),
+        (["class", "--out", "key/o"], "key is a file, and grades need a folder"),
+        (["class", "--out", "key"], "--out key: key is a file"),
+        (["merge", "whole", "--out", "key"], "--out key: key is a file"),
+        (["class", "--out", "whole", "--only", "06"], "nothing of chapter 06"),
+        (["class", "--out", "whole", "--key", "short"], "short is no key"),
+        (["class", "--out", "whole", "--shard", "1/2"], "--shard needs --key"),
         (["class", "--out", "whole", "--key", "none", "--resume"], "none isn't there"),
         (["class", "--out", "o", "--require-isolation", "some"], "full"),
         (["merge", "--out", "o"], "Which parts?"),
         (["merge", "whole"], "--out GRADES"),
-        (["merge", "whole", "nowhere", "--out", "o"], "nowhere"),
+        (["merge", "whole", "nowhere", "--out", "o"], "nowhere: no results.jsonl is there"),
+        (["merge", "class", "--out", "o"], "class: no results.jsonl is there"),
         (["merge", "whole", "other", "--out", "o"], "one --key"),
         (["merge", "whole", "--out", "whole"], "one of the parts"),
     ],
@@ -272,7 +293,7 @@ def test_what_cannot_be_done_is_said(place, monkeypatch, capsys, arguments, said
     (place / "other" / "results.jsonl").write_text("\n".join(changed) + "\n")
     assert grade(*arguments) == 2
     error = capsys.readouterr().err
-    assert said in error and "Traceback" not in error
+    assert said in error and "Traceback" not in error and "Errno" not in error
     assert not (place / "o").exists(), "it left something behind"
 
 
@@ -282,3 +303,4 @@ def test_a_cluster_needs_dask(place, tmp_path, monkeypatch, capsys):
     monkeypatch.delattr("course_lib.grading.cluster", raising=False)  # the package remembers it
     assert grade(place / "class", "--out", tmp_path / "grades", "--dask", "tcp://there:1") == 2
     assert "[dask]" in capsys.readouterr().err
+    assert not (tmp_path / "grades").exists(), "it left something behind"

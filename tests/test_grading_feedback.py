@@ -107,6 +107,29 @@ def test_a_fault_of_ours_costs_nothing_and_isnt_told():
     assert "the file ends in a string" in theirs and "costs you nothing" in theirs
 
 
+def test_who_must_wait_with_everything_reads_no_zero():
+    waits = [open_row("ana", question, "unreadable", "not JSON") for question in ASKED]
+    shown = one_page(*waits)
+    of = sum(question.points for question in ASKED)
+    assert f"Nothing is graded yet. All {of} points wait for a person" in shown.text
+    assert "0 of" not in shown.text and not [
+        s for s in shown.all("span") if s.get("class") == "bar"
+    ]
+    some = one_page(*waits[:-1], row("ana", ASKED[-1]))
+    assert "Nothing is graded yet" not in some.text
+    third = sum(question.points for question in ASKED if question.chapter == "03")
+    assert f"Not graded yet: {third} points wait for a person." in some.text
+    assert f"Chapter 03 not graded yet {third} wait" in some.text
+    assert len([s for s in some.all("span") if s.get("class") == "bar"]) == 1
+
+
+def test_what_is_unclear_can_be_read():
+    note = "No cell defines causal; cell 7 defines my_causal(Tq, Tk)."
+    found = tell(open_row("ana", FIRST, "unclear", note), FIRST)
+    assert found.points is None and note in found.notes
+    assert "couldn't be read" not in str(found) and "isn't clear" in str(found)
+
+
 def test_nothing_of_the_grader_is_on_the_page():
     found = row("ana", FIRST, isolation="LEVEL", key="SECRET", version="VERSION", path="PATH/x")
     text = page("ana", {FIRST.id: found}, [FIRST])

@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from made_rows import ASKED, NAMES, a_class, missing, open_row, row, shuffled
+from made_rows import ASKED, NAMES, a_class, absent, missing, open_row, row, shuffled
 
 from course_lib.checks import QUESTIONS
 from course_lib.grading.reports.gradebook import (
@@ -124,6 +124,25 @@ def test_moodle_gets_a_dash_where_a_person_must_look():
     head, ana, bo = parsed(moodle(rows, QUESTIONS))
     assert head == ["username", "Chapter 03", "Chapter 04"]
     assert ana == ["ana", "-", f"{OTHER.points}"] and bo == ["bo", f"{FIRST.points}", "0"]
+
+
+def test_nothing_handed_in_is_zero_with_a_note_and_no_grade_where_others_import():
+    rows = [row("ana", FIRST), row("ana", SECOND), absent("ana", OTHER)]
+    rows += [absent("bo", FIRST), absent("bo", SECOND), missing("bo", OTHER)]
+    rows += [absent("cy", FIRST), open_row("cy", SECOND), open_row("cy", OTHER)]
+    ana, bo, cy = by_title(gradebook(rows, QUESTIONS))
+    here = FIRST.points + SECOND.points
+    assert ana[f"chapter 04 (of {OTHER.points})"] == "0" and ana["needs a person"] == "0"
+    assert ana[f"total (of {here + OTHER.points})"] == f"{here}"
+    assert [ana["note"], bo["note"]] == ["nothing handed in for 04", "nothing handed in for 03"]
+    assert cy["note"] == "0 points so far; 03.2 not graded, 04.1 not graded"
+    grades = [cells[4:] for cells in parsed(canvas(rows, QUESTIONS))[2:]]
+    assert grades == [[f"{here}", ""], ["", "0"], ["", ""]]
+    assert [cells[1:] for cells in parsed(moodle(rows, QUESTIONS))[1:]] == [
+        [cell or "-" for cell in cells] for cells in grades
+    ]
+    by_question = parsed(canvas(rows, QUESTIONS, by="question"))[2][4:]
+    assert by_question == [f"{FIRST.points}", f"{SECOND.points}", ""]
 
 
 def test_an_empty_class_is_a_head():

@@ -73,6 +73,19 @@ def test_the_zip_holds_no_solutions_and_what_runs_can_run(autograder):
     assert not [name for name in modes if "solutions" in name or name.endswith((".ipynb", ".pyc"))]
 
 
+def test_a_file_that_is_no_key_makes_no_zip(tmp_path):
+    command = [
+        sys.executable,
+        RECIPES / "gradescope" / "build.py",
+        "02",
+        "--key",
+        ROOT / "README.md",
+    ]
+    done = subprocess.run([*command, "--out", tmp_path / "a.zip"], capture_output=True, text=True)
+    assert done.returncode == 2 and "README.md is no key: expected one line" in done.stderr
+    assert not (tmp_path / "a.zip").exists()
+
+
 def test_the_scripts_parse():
     for script in ("setup.sh", "run_autograder"):
         subprocess.run(["bash", "-n", RECIPES / "gradescope" / script], check=True)

@@ -18,7 +18,8 @@ from course_lib.checks.guard import Outcome
 from course_lib.checks.question import Mistake, Probe, Question, widened
 from course_lib.checks.verdict import OVERWRITES, UNCALLABLE, UNWRITTEN, Line, Verdict
 
-HANGS_AT_MOST = 2  # then the rest is skipped: a learner waits seconds, not minutes
+STOPPED_AT_MOST = 2  # then the rest is skipped: a learner waits seconds, not minutes
+SKIPPED = "not run, after two that were stopped"
 
 
 def judge(question: Question, fn: Callable, seed: int = 0) -> Verdict:
@@ -84,11 +85,11 @@ class Bench:
         return True
 
     def outcomes(self, fn: Callable) -> list[Outcome]:
-        """What a function gives on every probe; after two that hang, the others aren't run."""
+        """What a function gives on every probe; after two that were stopped, no more are run."""
         outcomes: list[Outcome] = []
         for probe, inputs in zip(self.question.probes, self.inputs, strict=True):
-            if sum(outcome.timed_out for outcome in outcomes) >= HANGS_AT_MOST:
-                outcomes.append(Outcome(error=guard.TimeLimit("not run, after two that hung")))
+            if sum(outcome.timed_out for outcome in outcomes) >= STOPPED_AT_MOST:
+                outcomes.append(Outcome(error=guard.TimeLimit(SKIPPED)))
             else:
                 outcomes.append(self._run(fn, probe, inputs))
         return outcomes

@@ -2,7 +2,6 @@
 
 import argparse
 import functools
-import secrets
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,18 +13,20 @@ from course_lib.checks import QUESTIONS
 from course_lib.checks.question import Question
 from course_lib.grading import doctor
 from course_lib.grading.confined.process import GraderFault
-from course_lib.grading.grade import absent, blank
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect
+from course_lib.grading.interrupts import STATUS, STOPPED, unheard
+from course_lib.grading.key import KeyFileError, key_in, make_key
+from course_lib.grading.plan import asked_of, begin, part_of, wanted
 from course_lib.grading.pool import Task, graded
 from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
 from course_lib.grading.reports.gradescope import write_gradescope
-from course_lib.grading.reports.output import write
+from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
-from course_lib.grading.reports.rows import Key, ResultsError, key_of
+from course_lib.grading.reports.rows import ResultsError, package
 
-KEY_BYTES = 32
+LISTED = 5  # packages
 Rows = Iterator[tuple[Submission, dict | None]]  # None after the last one of a submission
 
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Grade, and write everything that comes of it; returns the exit status."""
     try:
         return _run(arguments)
-    except (UsageError, NothingHandedIn, ResultsError) as error:
+    except (UsageError, KeyFileError, NothingHandedIn, ResultsError) as error:
         print(error, file=sys.stderr)
         return 2
     except GraderFault as error:
@@ -45,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Stopped. Go on with --resume.", file=sys.stderr)
-        return 130
+        print(STOPPED, file=sys.stderr)
+        return STATUS
 
 
 class UsageError(ValueError):
@@ -61,31 +62,49 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{first} doesn't exist. Give the folder that was handed in, or doctor.")
     if arguments.out is None:
         raise UsageError("Where do the grades go? Give --out GRADES.")
+    be_a_folder(arguments.out)
     if str(first) == "merge" and not first.exists():
         return merged(others, arguments.out)
     if others:
         raise UsageError(f"One folder or zip at a time, not {len(arguments.submissions)}.")
     if arguments.shard and not arguments.key:
         raise UsageError("--shard needs --key FILE, the same for all parts.")
+    return graded_class(first, arguments)
+
+
+def graded_class(place: Path, arguments: argparse.Namespace) -> int:
+    """Grade what lies there. All that can be wrong is told before anything is written."""
     path = arguments.out / "results.jsonl"
-    if path.exists() and not arguments.resume:
-        raise UsageError(f"{path} is there already. Add --resume, or give another --out.")
-    everything = collect(first)
+    key_file = arguments.key or arguments.out / "key"
+    key = key_in(key_file) if key_file.exists() else None
+    way = ways(arguments)
+    everything = collect(place)
     questions = asked_of(everything, arguments.only)
     if not questions:
         chapters = " or ".join(arguments.only or sorted({q.chapter for q in QUESTIONS}))
-        raise UsageError(f"{first}: nothing of chapter {chapters} is there.")
+        raise UsageError(f"{place}: nothing of chapter {chapters} is there.")
     handed_in = part_of(everything, arguments.shard)
+    if path.exists() and not arguments.resume:
+        raise UsageError(f"{path} is there already. Add --resume, or give another --out.")
+    if path.exists() and key is None:
+        raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
-    key = the_key(arguments.key or arguments.out / "key", may_make=not path.exists())
+    key = key or make_key(key_file)
     with Results(path) as results:
         tasks = begin(results, handed_in, questions, key)
-        grade_into(results, tasks, ways(arguments)(tasks, key))
+        grade_into(results, tasks, way(tasks, key))
     rows = read(path, wanted(handed_in, questions, key))
     write_reports(rows, questions, arguments.out)
     print(summary(rows, arguments.out))
     return 0
+
+
+def be_a_folder(out: Path) -> None:
+    """Refuse a place for grades where no folder can be."""
+    there = next(place for place in (out, *out.parents) if place.exists())
+    if not there.is_dir():
+        raise UsageError(f"--out {out}: {there} is a file, and grades need a folder.")
 
 
 def merged(parts: list[Path], out: Path) -> int:
@@ -95,6 +114,8 @@ def merged(parts: list[Path], out: Path) -> int:
     if out.resolve() in [part.resolve() for part in parts]:
         raise UsageError(f"{out} is one of the parts. Give another --out.")
     paths = [part / "results.jsonl" for part in parts]
+    if lacking := [str(path.parent) for path in paths if not path.is_file()]:
+        raise UsageError(f"{lacking[0]}: no results.jsonl is there. Give --out folders of shards.")
     if len({(row["key"], row["version"]) for path in paths for row in read(path)}) > 1:
         raise UsageError("The parts were graded with other keys or versions: give all one --key.")
     out.mkdir(parents=True, exist_ok=True)
@@ -104,32 +125,6 @@ def merged(parts: list[Path], out: Path) -> int:
     write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out)
     print(summary(rows, out))
     return 0
-
-
-def the_key(path: Path, may_make: bool = True) -> bytes:
-    """The key in a file, which is made if it isn't there and only its owner can read."""
-    if not path.exists():
-        if not may_make:
-            raise UsageError(f"{path} isn't there: with which key was the beginning graded?")
-        write(path, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
-    text = path.read_text().strip()
-    if len(text) < KEY_BYTES:
-        raise UsageError(f"{path}: expected a key of at least {KEY_BYTES} characters")
-    return text.encode()
-
-
-def asked_of(handed_in: list[Submission], only: list[str] | None) -> list[Question]:
-    """The questions of the chapters that somebody handed in."""
-    chapters = {s.chapter for s in handed_in}
-    return [q for q in QUESTIONS if q.chapter in chapters and q.chapter in (only or chapters)]
-
-
-def part_of(handed_in: list[Submission], shard: tuple[int, int] | None) -> list[Submission]:
-    """The I-th of N parts of a class; a student is never in two."""
-    i, n = shard or (1, 1)
-    students = sorted({s.student for s in handed_in})
-    own = set(students[i - 1 :: n])
-    return [s for s in handed_in if s.student in own]
 
 
 def ways(arguments: argparse.Namespace) -> Callable[[list[Task], bytes], Rows]:
@@ -145,21 +140,6 @@ def ways(arguments: argparse.Namespace) -> Callable[[list[Task], bytes], Rows]:
     return functools.partial(cluster.graded, address=arguments.dask, full=full)
 
 
-def begin(
-    results: Results, handed_in: list[Submission], questions: list[Question], key: bytes
-) -> list[Task]:
-    """Append the rows that need no grading, and return what is left to grade."""
-    for row in not_handed_in(handed_in, questions, key):
-        if key_of(row) not in results.done:
-            results.append(row)
-    tasks = []
-    for submission in handed_in:
-        own = [q for q in questions if q.chapter == submission.chapter]
-        left = [q.id for q in own if key_of(blank(submission, q, key)) not in results.done]
-        tasks += [Task(submission, left)] if left else []
-    return tasks
-
-
 def grade_into(results: Results, tasks: list[Task], rows: Rows) -> None:
     """Append every row as it comes."""
     with tqdm(total=len(tasks), unit="submission", smoothing=0.05, disable=not tasks) as bar:
@@ -169,40 +149,6 @@ def grade_into(results: Results, tasks: list[Task], rows: Rows) -> None:
                 continue
             bar.set_postfix_str(submission.student[:20], refresh=False)
             bar.update()
-
-
-def not_handed_in(
-    handed_in: list[Submission], questions: list[Question], key: bytes
-) -> Iterator[dict]:
-    """Rows for the chapters that a student didn't hand in, and others did.
-
-    Zero points, unless there is a file of which nobody can tell the chapter: a person looks.
-    """
-    theirs: dict[str, set[str]] = {s.student: set() for s in handed_in}
-    unknown: dict[str, Submission] = {}
-    for submission in handed_in:
-        theirs[submission.student].add(submission.chapter)
-        if not submission.chapter:
-            unknown[submission.student] = submission
-    for student, chapters in sorted(theirs.items()):
-        for question in questions:
-            if question.chapter in chapters:
-                continue
-            if student in unknown:
-                row = blank(unknown[student], question, key)
-                problem = unknown[student].problem
-                yield row | {"status": "unreadable", "points": None, "note": problem}
-            else:
-                yield absent(student, question, key)
-
-
-def wanted(handed_in: list[Submission], questions: list[Question], key: bytes) -> set[Key]:
-    """The keys of all that lies in the folder now; results may hold rows of an earlier hand-in."""
-    keys = {key_of(row) for row in not_handed_in(handed_in, questions, key)}
-    for submission in handed_in:
-        own = [q for q in questions if q.chapter == submission.chapter]
-        keys |= {key_of(blank(submission, q, key)) for q in own}
-    return keys
 
 
 def write_reports(rows: list[dict], questions: list[Question], out: Path) -> None:
@@ -217,21 +163,34 @@ def write_reports(rows: list[dict], questions: list[Question], out: Path) -> Non
 
 def summary(rows: list[dict], out: Path) -> str:
     """What was done, in a few lines for a terminal."""
-    students = len({row["student"] for row in rows})
-    waiting = sum(row["points"] is None for row in rows)
+    names = sorted({row["student"] for row in rows})
     walls = Counter(row["isolation"] for row in rows if row["isolation"])
     held = ", ".join(f"{level} for {count} that ran" for level, count in walls.most_common())
-    lines = [f"{students} students, {len(rows)} answers. Isolation: {held or 'nothing ran'}."]
+    who = f" ({line(names[0], 60)})" if len(names) == 1 else ""
+    lines = [
+        f"{counted(len(names), 'student')}{who}, {counted(len(rows), 'answer')}. "
+        f"Isolation: {held or 'nothing ran'}."
+    ]
     if walls.keys() - {"full"}:
         lines.append(
             "Not all walls held. `python -m course_lib grade doctor` says what gets through."
         )
-    if waiting:
-        lines.append(f"{waiting} answers need a person: see class.html.")
+    lacking = Counter(filter(None, map(package, rows)))
+    if lacking:
+        named = [f"{name} ({counted(n, 'answer')})" for name, n in lacking.most_common(LISTED)]
+        named += ["..."] if len(lacking) > LISTED else []
+        lines.append(f"Not installed here, so not graded: {', '.join(named)}. See class.html.")
+    if waiting := [row for row in rows if row["points"] is None and not package(row)]:
+        files = counted(len({(row["student"], row["path"]) for row in waiting}), "file")
+        students = counted(len({row["student"] for row in waiting}), "student")
+        answers = counted(len(waiting), "answer")
+        lines.append(f"For a person: {answers} in {files} of {students}. See class.html.")
     return "\n".join([*lines, f"Written to {out}: gradebook.csv, class.html, feedback/ and more."])
 
 
 def require(level: str) -> None:
     """Refuse to go on where the walls aren't all there."""
-    if level == "full" and (missing := doctor.lacking()):
+    with unheard():
+        missing = doctor.lacking()
+    if level == "full" and missing:
         raise UsageError(f"This machine gives no full isolation: {missing} is missing.")

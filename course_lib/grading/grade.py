@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import hashlib
 import hmac
+import re
 import socket
 import time
 from collections.abc import Iterable, Iterator
@@ -24,18 +25,27 @@ from course_lib.grading.confined.session import Answer
 from course_lib.grading.handed_in.answers import code_for
 from course_lib.grading.handed_in.cells import Unreadable, cells
 from course_lib.grading.handed_in.collect import Submission
+from course_lib.grading.handed_in.renamed import renamed
+from course_lib.grading.reports.rows import LACKS, MISSING, NOT_GRADED, UNCLEAR, UNREADABLE
 
 FORMS = 4  # draws a question: what is right, and what each mistake gives, is computed once for each
 FACT_AT_MOST = 2_000
 STUB_STANDS = "Nothing is written here yet."
 NOT_THERE = "No cell defines {}."
+NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,100})'")
 
 
 @functools.cache
 def version() -> str:
-    """Changes with whatever decides a grade: the engine and the questions."""
-    files = sorted(Path(checks.__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:12]
+    """Changes with whatever decides a grade."""
+    sources = [path.read_bytes() for path in deciding()]
+    return hashlib.sha256(b"\0".join(sources)).hexdigest()[:12]
+
+
+def deciding() -> list[Path]:
+    """The files on which a verdict hangs: the engine, the questions, and what they compute with."""
+    own = Path(checks.__file__).parent
+    return sorted([*own.rglob("*.py"), *own.parent.glob("[!_]*.py")])
 
 
 def seed(key: bytes, question: Question, form: str) -> int:
@@ -72,20 +82,19 @@ class Grader:
         """A row for each question; whatever happens, none is left out."""
         try:
             written = [] if submission.problem else cells(submission.data, submission.path)
-            problem = submission.problem
         except Unreadable as error:
-            written, problem = [], str(error)
+            submission = dataclasses.replace(submission, problem=str(error))
         for question in questions:
             start = time.process_time()
             row = blank(submission, question, self.key)
-            if problem:
-                yield row | {"status": "unreadable", "points": None, "note": problem}
+            if submission.problem:
+                yield row | held_up(submission)
                 continue
             try:
                 row |= self._graded(written, question, submission.student)
             except Exception as error:
                 note = f"The grader failed: {type(error).__name__}: {error}"
-                row |= {"status": "not graded", "points": None, "note": note[:500]}
+                row |= {"status": NOT_GRADED, "points": None, "note": note[:500]}
             used = 1e3 * (time.process_time() - start)
             yield row | {"cpu_ms": round(row["cpu_ms"] + used, 1)}
 
@@ -95,17 +104,14 @@ class Grader:
 
     def _graded(self, written: list, question: Question, student: str) -> dict:
         code = code_for(written, question.name)
-        if code is None:
-            return {"status": "missing", "points": 0, "note": NOT_THERE.format(question.name)}
-        if not code.pieces:
-            if code.problem == UNWRITTEN:
-                return {"status": "missing", "points": 0, "note": STUB_STANDS}
-            return {"points": 0, "note": code.problem}
+        if code is None or not code.pieces:
+            return not_run(written, question, code.problem if code else "")
         for attempt in (1, 2):
             answer = Answer(self.starter, question, code.pieces)
             try:
                 row = self._judged(answer, question, student)
-                return row | {"note": " ".join(filter(None, [code.problem, row["note"]]))}
+                row |= {"note": " ".join(filter(None, [code.problem, row["note"]]))}
+                return lacking(row, question) or row
             except GraderFault:
                 if attempt == 2:
                     raise
@@ -167,7 +173,38 @@ def blank(submission: Submission, question: Question, key: bytes) -> dict:
 def absent(student: str, question: Question, key: bytes) -> dict:
     """The row of a student who handed in nothing for a chapter that others did."""
     empty = Submission(student, question.chapter, "", b"")
-    return blank(empty, question, key) | {"status": "missing", "note": "Nothing was handed in."}
+    return blank(empty, question, key) | {"status": MISSING, "note": "Nothing was handed in."}
+
+
+def held_up(submission: Submission) -> dict:
+    """Why a file waits for a person, as a part of a row."""
+    status = UNCLEAR if submission.unclear else UNREADABLE
+    return {"status": status, "points": None, "note": submission.problem}
+
+
+def not_run(written: list, question: Question, problem: str) -> dict:
+    """A part of a row for an answer that isn't there, or whose cell isn't Python.
+
+    A function of another name may be it, so a person looks: zero would be said of a right answer.
+    """
+    stub = problem == UNWRITTEN
+    if problem and not stub:
+        return {"points": 0, "note": problem}
+    note = STUB_STANDS if stub else NOT_THERE.format(question.name)
+    if other := renamed(written, question, stub):
+        note = f"{note[:-1]}; {other}."
+        return {"status": UNCLEAR, "points": None, "note": note}
+    return {"status": MISSING, "points": 0, "note": note}
+
+
+def lacking(row: dict, question: Question) -> dict | None:
+    """A part of a row for an answer that fails where this machine lacks a package it imports."""
+    said = [row["note"], *(found["fact"] for found in row.get("lines", ()))]
+    found = NO_PACKAGE.search(" ".join(said))
+    if row["points"] == question.points or not found:
+        return None
+    kept = {"isolation": row["isolation"], "cpu_ms": row["cpu_ms"]}
+    return kept | {"status": NOT_GRADED, "points": None, "note": LACKS.format(found[1])}
 
 
 def told(answer: Answer) -> dict:
@@ -184,7 +221,7 @@ def told(answer: Answer) -> dict:
 def of_verdict(verdict: Verdict) -> dict:
     """What a verdict says, as a part of a row."""
     if verdict.note == UNWRITTEN:
-        return {"status": "missing", "points": 0, "note": STUB_STANDS}
+        return {"status": MISSING, "points": 0, "note": STUB_STANDS}
     said = {
         "points": verdict.points,
         "lines": [

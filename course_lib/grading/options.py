@@ -16,14 +16,18 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     """What the command takes."""
     command.epilog, command.formatter_class = EPILOG, argparse.RawDescriptionHelpFormatter
     command.add_argument(
-        "submissions", type=Path, nargs="+", metavar="SUBMISSIONS", help="a folder or a zip"
+        "submissions",
+        type=Path,
+        nargs="+",
+        metavar="SUBMISSIONS",
+        help="a folder or a zip, or what one student handed in",
     )
     command.add_argument("--out", type=Path, metavar="GRADES", help="where the grades go")
     command.add_argument(
         "--key",
         type=Path,
         metavar="FILE",
-        help="a secret from which inputs are drawn; made as GRADES/key if none is given",
+        help="one secret line from which inputs are drawn; made as GRADES/key if none is given",
     )
     command.add_argument("--jobs", type=_jobs, default=os.cpu_count(), help="cores (default: all)")
     command.add_argument(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 
+import psutil
 import torch
 
 from course_lib.checks import find
@@ -18,6 +19,7 @@ from course_lib.grading.confined.confine import WALLS, end_with_parent
 from course_lib.grading.confined.process import GraderFault, Warm
 from course_lib.grading.grade import Grader, blank
 from course_lib.grading.handed_in.collect import Submission
+from course_lib.grading.interrupts import unheard
 
 ATTEMPTS = 2  # a submission that ends a grader's own process twice isn't graded
 FORKS = sys.platform == "linux"  # after torch, only there is it safe
@@ -42,10 +44,13 @@ def graded(
     Each job is a process of its own, so what ends one ends neither the others nor this one.
     """
     waiting = deque(tasks)
-    warm = _begin(walls) if FORKS and waiting else None
-    workers = [_Worker(key, slot, walls, warm) for slot in range(min(jobs, len(waiting)))]
+    warm, workers, patience = None, [], 0.0
     try:
+        with unheard():
+            warm = _begin(walls) if FORKS and waiting else None
+        workers += [_Worker(key, slot, walls, warm) for slot in range(min(jobs, len(waiting)))]
         for worker in workers:
+            worker.start()
             worker.give(waiting)
         while busy := {w.line: w for w in workers if w.task is not None}:
             for line in wait(list(busy)):
@@ -61,9 +66,13 @@ def graded(
                 yield from worker.lost(waiting)
                 worker.start()
                 worker.give(waiting)
+        patience = 5.0  # they have nothing to do, and end by themselves
     finally:
+        if warm and not patience:
+            warm.process.kill()  # before the workers: what it forked would tell of their end
+            warm.process.wait()
         for worker in workers:
-            worker.stop()
+            worker.stop(patience)
         if warm:
             warm.close()
 
@@ -91,22 +100,23 @@ class _Worker:
     def __init__(self, key: bytes, slot: int, walls: tuple[str, ...], warm: Warm | None):
         self.key, self.slot, self.walls, self.warm = key, slot, walls, warm
         self.task: Task | None = None
-        self.start()
+        self.process: multiprocessing.Process | None = None
 
     def start(self) -> None:
         """Begin a process. The first needs some seconds to import torch, the others share that."""
         self.begun = False
         context = multiprocessing.get_context("forkserver" if FORKS else "spawn")
-        self.line, its = context.Pipe()
         slot = 5_000 * (self.slot + 1) + os.getpid() % 5_000
         orders = None
         if self.warm:
             with contextlib.suppress(GraderFault):  # else the worker begins one of its own
                 orders = self.warm.twin()
-        given = (its, self.key, slot, self.walls, orders)
-        self.process = context.Process(target=_work, args=given, daemon=True)
-        self.process.start()
-        its.close()
+        with unheard():
+            self.line, its = context.Pipe()
+            given = (its, self.key, slot, self.walls, orders)
+            self.process = context.Process(target=_work, args=given, daemon=True)
+            self.process.start()
+            its.close()
         if orders:
             orders.close()
 
@@ -143,11 +153,18 @@ class _Worker:
         yield from ((task.submission, row) for row in not_graded(task, self.key, DIED))
         yield task.submission, None
 
-    def stop(self) -> None:
-        """End the process, at once if it still works."""
+    def stop(self, patience: float) -> None:
+        """End the process if it doesn't in so many seconds, and those that it began."""
+        if self.process is None:
+            return
         self.line.close()
-        self.process.join(0 if self.task else 5)
-        self.process.kill()
+        self.process.join(patience)
+        family = []
+        with contextlib.suppress(psutil.Error):  # it has ended
+            family = psutil.Process(self.process.pid).children(recursive=True)
+        for process in (self.process, *family):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
         self.process.join()
 
 

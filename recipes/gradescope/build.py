@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-KEY_BYTES = 32  # as `grade --key` wants it
+KEY_BYTES, KEY_AT_MOST = 32, 1_000  # as `grade --key` wants it
 COURSE = ("course_lib", "pyproject.toml", "constraints.txt", "README.md", "LICENSE")
 
 
@@ -45,9 +45,9 @@ def main() -> None:
     given = parser.parse_args()
     if not list((ROOT / "exercises").glob(f"{given.chapter}_*.ipynb")):
         parser.error(f"chapter {given.chapter!r} has no exercises; expected one such as 03")
-    key = given.key.read_text().strip()
-    if len(key) < KEY_BYTES:
-        parser.error(f"{given.key}: expected a key of at least {KEY_BYTES} characters")
+    key = given.key.read_text(encoding="utf-8", errors="replace").strip()
+    if not KEY_BYTES <= len(key) <= KEY_AT_MOST or not key.isprintable():
+        parser.error(f"{given.key} is no key: expected one line of {KEY_BYTES} or more characters")
     build(given.out, given.chapter, key)
     print(f"Written to {given.out}. It holds the key: for instructors alone.")
 

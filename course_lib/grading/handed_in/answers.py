@@ -20,7 +20,7 @@ from course_lib.grading.handed_in.statements import (
 )
 from course_lib.grading.handed_in.syntax import with_room
 
-__all__ = ["Code", "Unreadable", "cells", "code_for", "defined"]
+__all__ = ["Code", "Unreadable", "cells", "code_for", "defined", "statements"]
 
 MAKERS = {"partial", "compile", "script", "vmap", "vectorize"}  # what they return is called
 NONE, VALUE, PERHAPS, REAL = range(4)  # how surely a statement makes a name an answer
@@ -52,6 +52,11 @@ def code_for(cells: list[tuple[str, str]], name: str) -> Code | None:
 def defined(cells: list[tuple[str, str]], names: list[str]) -> list[str]:
     """Those of the names that some cell defines, be it with the exercise's stub."""
     return with_room(lambda: [n for n in names if _notebook(tuple(cells)).code_for(n)])
+
+
+def statements(cells: list[tuple[str, str]]) -> list[Statement]:
+    """Every top-level statement of the cells, in order."""
+    return with_room(lambda: _notebook(tuple(cells)).statements)
 
 
 @functools.lru_cache(maxsize=2)

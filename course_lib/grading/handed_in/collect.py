@@ -8,8 +8,8 @@ from pathlib import Path
 
 from course_lib.checks import QUESTIONS
 from course_lib.grading.handed_in.answers import Unreadable, cells, defined
-from course_lib.grading.handed_in.files import Found, find
-from course_lib.grading.handed_in.names import NOUNS, chapter_of, students_of
+from course_lib.grading.handed_in.files import Found, find, shown
+from course_lib.grading.handed_in.names import NOUNS, chapter_of, owner, students_of
 
 LAYOUTS = """These layouts are known, also within zips:
   ana/03_masks.ipynb                          a folder for each student
@@ -31,8 +31,9 @@ class NothingHandedIn(ValueError):
 class Submission:
     """One file to grade. With a `problem` there are no bytes, and a person has to look.
 
-    `chapter` is "" where it couldn't be told. `path` is relative to the folder, and goes on
-    inside a zip: "class.zip/ana/03_masks.ipynb".
+    `unclear` says that no file is at fault: which one counts, or for what, can't be told.
+    `chapter` is "" where it couldn't be told. `path` is relative to the folder, and goes on inside
+    a zip: "class.zip/ana/03_masks.ipynb".
     """
 
     student: str
@@ -40,6 +41,7 @@ class Submission:
     path: str
     data: bytes
     problem: str = ""
+    unclear: bool = False
 
     @functools.cached_property
     def digest(self) -> str:
@@ -50,7 +52,8 @@ class Submission:
 def collect(folder: Path) -> list[Submission]:
     """Every student's file for every chapter, sorted; nothing is run or written.
 
-    `folder` may be a zip. Two candidates for one student and chapter are never chosen from:
+    `folder` may be a zip, or what one student handed in: a folder of that name with nobody's name
+    in it, or a file. Two candidates for one student and chapter are never chosen from:
     they make one submission with a problem that names both.
     """
     folder = Path(folder)
@@ -59,6 +62,8 @@ def collect(folder: Path) -> list[Submission]:
     place = _submitted(folder)
     found = list(find(place))
     students = students_of([one.parts for one in found], wrapped=place.name != "submitted")
+    if _are_of_one(found, students):
+        students = [_owner(place)] * len(found)
     drafts: dict[str, list[Found]] = defaultdict(list)
     for student, one in zip(students, found, strict=True):
         drafts[student].append(one)
@@ -74,6 +79,22 @@ def _submitted(folder: Path) -> Path:
     return inner if inner.is_dir() and not inner.is_symlink() else folder
 
 
+def _are_of_one(found: list[Found], students: list[str]) -> bool:
+    """Whether files are there, and nobody's name stands at one that may answer something."""
+    files = [(s, f) for s, f in zip(students, found, strict=True) if f.is_code or f.problem]
+    if all(student for student, _ in files):
+        return False
+    return not any(student and _chapter(one) != ("", NO_CHAPTER) for student, one in files)
+
+
+def _owner(place: Path) -> str:
+    """The student whose folder this is, or whose file: the folder around it tells."""
+    folder = place.resolve() if place.is_dir() else place.resolve().parent
+    if name := owner(shown(folder.name)):
+        return name
+    raise NothingHandedIn(f"No student's name stands at what is in {place}. {LAYOUTS}")
+
+
 def _of_student(student: str, own: list[Found]) -> list[Submission]:
     if not student:
         return _unnamed(own)
@@ -83,7 +104,8 @@ def _of_student(student: str, own: list[Found]) -> list[Submission]:
             chapter, problem = _chapter(one)
             if chapter or problem:
                 data = b"" if problem else one.data
-                draft = Submission(student, chapter, one.path.rstrip("/"), data, problem)
+                unclear = bool(problem) and not one.problem
+                draft = Submission(student, chapter, one.path.rstrip("/"), data, problem, unclear)
                 by_chapter[chapter].append(draft)
     unplaced = by_chapter.pop("", [])
     placed = [_one_of(drafts) for _, drafts in sorted(by_chapter.items())]
@@ -129,7 +151,8 @@ def _one_of(drafts: list[Submission]) -> Submission:
     number = "two" if len(rivals) == 2 else str(len(rivals))
     paths = [f"{draft.path} ({draft.problem})".replace(" ()", "") for draft in rivals]
     listed = ", ".join(paths[:LISTED]) + (", ..." if paths[LISTED:] else "")
-    return replace(rivals[0], data=b"", problem=f"{number} candidate notebooks: {listed}")
+    problem = f"{number} candidate notebooks: {listed}"
+    return replace(rivals[0], data=b"", problem=problem, unclear=True)
 
 
 def _own_work(rivals: list[Submission]) -> list[Submission]:
@@ -153,7 +176,14 @@ def _unnamed(own: list[Found]) -> list[Submission]:
     """Files that nobody's name stands at: each is reported, under its own name."""
     found = [one for one in own if one.is_code or one.problem]
     return [
-        Submission(one.path, chapter_of(one.parts), one.path, b"", one.problem or NO_STUDENT)
+        Submission(
+            one.path,
+            chapter_of(one.parts),
+            one.path,
+            b"",
+            one.problem or NO_STUDENT,
+            unclear=not one.problem,
+        )
         for one in found
         if one.path
     ]

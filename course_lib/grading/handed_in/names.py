@@ -30,9 +30,9 @@ BLACKBOARD = re.compile(r"[^_]+_(?P<name>[^_]+)(?P<id>)_attempt_[\d-]+(_(?P<rest
 
 # Folders and words that are nobody's name.
 GENERIC = re.compile(
-    r"(\d\d?[ _-]*)?(class|course|submissions?|submitted|all|download|exercises?|notebooks?"
-    r"|solutions?|answers?|code|src|source|work|final|old|new|backup|copy|draft|homework|hw"
-    r"|assignments?|attempt|week|chapters?|ch|lab|pset|ps)[ _-]*\d{0,2}",
+    r"(\d\d?[ _-]*)?(class|course|submissions?|submitted|all|downloads?|desktop|exercises?"
+    r"|notebooks?|solutions?|answers?|code|src|source|work|final|old|new|backup|copy|draft"
+    r"|start_here|homework|hw|assignments?|attempt|week|chapters?|ch|lab|pset|ps)[ _-]*\d{0,2}",
     re.IGNORECASE,
 )
 COPY = re.compile(
@@ -74,6 +74,11 @@ def students_of(paths: list[tuple[str, ...]], wrapped: bool = True) -> list[str]
             numbers[who.name, chapter_of(path)].add(who.number)
     shared = {name for (name, _), found in numbers.items() if len(found) > 1}
     return [f"{w.name}_{w.number}" if w.number and w.name in shared else w.name for w in whose]
+
+
+def owner(folder: str) -> str:
+    """The student whose name a folder or a zip has, "" where it has nobody's."""
+    return _who((folder, "")).name
 
 
 def _unwrapped(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -8,10 +8,17 @@ from pathlib import Path
 from urllib.parse import quote
 
 from course_lib.checks.question import Question
-from course_lib.grading.reports.gradebook import Standing, standings
+from course_lib.grading.reports.gradebook import Standing, chapters, standings
 from course_lib.grading.reports.output import file_names, line, write
 from course_lib.grading.reports.pages import render
-from course_lib.grading.reports.rows import GRADED, MISSING, WITHOUT_POINTS, asked, by_student
+from course_lib.grading.reports.rows import (
+    GRADED,
+    MISSING,
+    WITHOUT_POINTS,
+    asked,
+    by_student,
+    package,
+)
 
 LINK = "feedback/{}.html"
 BINS = 11  # tenths of the points, and all of them
@@ -46,13 +53,30 @@ class Difficulty:
 
 @dataclass(frozen=True)
 class Shared:
-    """Students with one thing in common: a mistake, an unknown wrong answer, a file to look at."""
+    """Students with one thing in common: a mistake, or a wrong answer that has no name."""
 
-    question: Question | None
+    question: Question
     students: tuple[str, ...]
     row: dict
-    failing: tuple[dict, ...] = ()
-    questions: tuple[str, ...] = ()
+    failing: tuple[dict, ...]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A file that a person must look at, with a row for each reason and the questions it is of."""
+
+    student: str
+    path: str
+    reasons: tuple[tuple[str, dict], ...]
+
+
+@dataclass(frozen=True)
+class Package:
+    """What answers import and this machine doesn't have, and whose answers wait for it."""
+
+    name: str
+    answers: int
+    students: tuple[str, ...]
 
 
 def class_page(rows: Iterable[dict], questions: Iterable[Question]) -> str:
@@ -60,7 +84,7 @@ def class_page(rows: Iterable[dict], questions: Iterable[Question]) -> str:
     rows = sorted(rows, key=lambda row: (row["student"], row["question"]))
     columns, students = asked(rows, questions), by_student(rows)
     standing = standings(rows, columns)
-    unknown = unmatched(rows, columns)
+    unknown, named = unmatched(rows, columns), misconceptions(rows, columns)
     pages = {name: quote(LINK.format(stem)) for name, stem in file_names(students).items()}
     return render(
         "class.html",
@@ -73,10 +97,12 @@ def class_page(rows: Iterable[dict], questions: Iterable[Question]) -> str:
         totals=sorted(_totals(standing, columns)),
         of=sum(question.points for question in columns),
         difficulties=[difficulty(rows, question, len(students)) for question in columns],
-        mistakes=misconceptions(rows, columns),
+        mistakes=[one for one in named if len(one.students) > 1],
+        single_mistakes=[one for one in named if len(one.students) == 1],
         unmatched=[one for one in unknown if len(one.students) > 1],
         single=[one for one in unknown if len(one.students) == 1],
-        waiting=waiting(rows),
+        waiting=waiting(rows, columns),
+        packages=packages(rows),
         isolation=sorted(Counter(row["isolation"] for row in rows if row["isolation"]).items()),
     )
 
@@ -156,17 +182,37 @@ def _failing(row: dict) -> tuple[dict, ...]:
     return failing
 
 
-def waiting(rows: Iterable[dict]) -> list[Shared]:
-    """What a person must look at: a file with its reason, and the questions that hang on it."""
-    groups: dict[tuple[str, ...], list[dict]] = {}
+def waiting(rows: Iterable[dict], columns: list[Question]) -> list[Waiting]:
+    """What a person must look at, a file at a time; what only lacks a package isn't here."""
+    files: dict[tuple[str, str], dict[tuple[str, str], list[dict]]] = {}
     for row in rows:
-        if row["status"] in WITHOUT_POINTS:
-            place = (row["student"], row["path"], row["status"], row["note"])
-            groups.setdefault(place, []).append(row)
+        if row["status"] in WITHOUT_POINTS and not package(row):
+            reasons = files.setdefault((row["student"], row["path"]), {})
+            reasons.setdefault((row["status"], row["note"]), []).append(row)
     return [
-        Shared(None, (mine[0]["student"],), mine[0], questions=tuple(r["question"] for r in mine))
-        for _, mine in sorted(groups.items())
+        Waiting(student, path, tuple((_in_short(r, columns), r[0]) for r in reasons.values()))
+        for (student, path), reasons in sorted(files.items())
     ]
+
+
+def _in_short(rows: list[dict], columns: list[Question]) -> str:
+    """The questions of the rows, a whole chapter by its number."""
+    ids = {row["question"] for row in rows}
+    words = []
+    for chapter, part in chapters(columns).items():
+        found = [question.id for question in part if question.id in ids]
+        words += [f"chapter {chapter}"] if len(found) == len(part) > 1 else found
+    return ", ".join(words)
+
+
+def packages(rows: Iterable[dict]) -> list[Package]:
+    """The packages that this machine lacks; those that most answers wait for come first."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if name := package(row):
+            found.setdefault(name, []).append(row["student"])
+    made = [Package(name, len(who), tuple(sorted(set(who)))) for name, who in found.items()]
+    return sorted(made, key=lambda one: (-one.answers, one.name))
 
 
 def write_class(rows: Iterable[dict], questions: Iterable[Question], path: Path) -> None:

@@ -12,10 +12,18 @@ from course_lib.checks.verdict import IN_PLACE, OVERWRITES, UNNAMED
 from course_lib.grading.reports.gradebook import chapters
 from course_lib.grading.reports.output import file_names, line, visible, write
 from course_lib.grading.reports.pages import render
-from course_lib.grading.reports.rows import MISSING, NOT_GRADED, UNREADABLE, asked, by_student
+from course_lib.grading.reports.rows import (
+    MISSING,
+    NOT_GRADED,
+    UNCLEAR,
+    UNREADABLE,
+    asked,
+    by_student,
+)
 
 PRINTED_AT_MOST = 600
 WAITS = {
+    UNCLEAR: "What you handed in can be read, but what of it answers this isn't clear.",
     UNREADABLE: "What you handed in for this couldn't be read.",
     NOT_GRADED: "This answer isn't graded yet.",
 }
@@ -62,8 +70,8 @@ def tell(row: dict | None, question: Question) -> Told:
     """What a student reads about one answer; `None` is a row that isn't there."""
     status = row["status"] if row else NOT_GRADED
     if status in WAITS:
-        # The note of a grader's fault is about us; the one about a file is about theirs.
-        note = line(row["note"]) if status == UNREADABLE else ""
+        # The note of a grader's fault is about us; the others are about what is theirs.
+        note = line(row["note"]) if status != NOT_GRADED else ""
         notes = tuple(text for text in (WAITS[status], note, NO_COST) if text)
         return Told(question, status, None, notes=notes)
     note = line(row["note"])

@@ -2,7 +2,8 @@
 
 A cell without points is empty, never 0: a person fills it in. So is the total of a student with
 such a cell, because a sum of what is there would be read as a grade. The note beside it says what
-the sum is so far and what is missing.
+the sum is so far and what is missing. What wasn't handed in is 0 here, with a note; in the forms
+that others import it is no grade.
 """
 
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from course_lib.checks.question import Question
 from course_lib.grading.reports.output import visible, write
-from course_lib.grading.reports.rows import asked, by_student
+from course_lib.grading.reports.rows import asked, by_student, is_absent
 
 BOM = "\ufeff"  # else Excel reads UTF-8 as the code page of the machine
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a cell that begins with one is computed, not shown
@@ -29,11 +30,20 @@ class Standing:
     student: str
     points: dict[str, int | None]
     status: dict[str, str]
+    absent: frozenset[str] = frozenset()  # questions of chapters of which nothing was handed in
 
     def sum(self, questions: Iterable[Question]) -> int | None:
         """The points of these questions together, or `None` while one of them is open."""
         points = [self.points[question.id] for question in questions]
         return None if None in points else sum(points)
+
+    def grade(self, questions: Iterable[Question]) -> int | None:
+        """Their sum for another gradebook: none where nothing was handed in, for zero is a grade.
+
+        There a late hand-in, an excuse or a rule of the course decides.
+        """
+        questions = list(questions)
+        return None if self.absent >= {q.id for q in questions} else self.sum(questions)
 
     @property
     def open(self) -> list[str]:
@@ -54,7 +64,8 @@ def standings(rows: Iterable[dict], questions: Iterable[Question]) -> list[Stand
     for student, mine in by_student(rows).items():
         points = {id: mine[id]["points"] if id in mine else None for id in columns}
         status = {id: mine[id]["status"] if id in mine else "no result" for id in columns}
-        found.append(Standing(student, points, status))
+        absent = frozenset(id for id in columns if id in mine and is_absent(mine[id]))
+        found.append(Standing(student, points, status, absent))
     return found
 
 
@@ -79,9 +90,11 @@ def gradebook(rows: Iterable[dict], questions: Iterable[Question]) -> str:
     for one in standings(rows, columns):
         sums = [one.sum(part) for part in parts.values()]
         open_ones = [f"{id} {one.status[id]}" for id in one.open]
-        note = f"{one.so_far} points so far; {', '.join(open_ones)}" if open_ones else ""
+        notes = [f"{one.so_far} points so far", ", ".join(open_ones)] if open_ones else []
+        lacking = [name for name, part in parts.items() if one.absent >= {q.id for q in part}]
+        notes += [f"nothing handed in for {', '.join(lacking)}"] if lacking else []
         points = [*one.points.values(), *sums, one.sum(columns)]
-        table.append([one.student, *points, len(open_ones), note])
+        table.append([one.student, *points, len(open_ones), "; ".join(notes)])
     return BOM + csv_text(table)
 
 
@@ -93,7 +106,8 @@ def canvas(
     Canvas knows a student by the login, so the folder or file of a student should be called by
     that; by the name else. One column a chapter, or with `by="question"` one a question: Canvas
     asks whether a column is a new assignment or which one it is, and shows every change before it
-    makes it. An empty cell there takes away a grade that Canvas has.
+    makes it. An empty cell is no grade, and takes away one that Canvas has: where a person must
+    look, and where nothing was handed in.
     """
     rows, questions = list(rows), list(questions)
     columns = _columns(rows, questions, by)
@@ -103,7 +117,7 @@ def canvas(
     for one in standings(rows, questions):
         # Canvas takes a line with these words in it for the one above.
         name = re.sub("points possible", "Points-Possible", one.student, flags=re.IGNORECASE)
-        points = [one.sum(part) for part in columns.values()]
+        points = [one.grade(part) for part in columns.values()]
         table.append([name, None, name, section, *points])
     return csv_text(table)
 
@@ -114,13 +128,13 @@ def moodle(rows: Iterable[dict], questions: Iterable[Question], by: str = "chapt
     In the preview, map from `username` to the field that folders or files are called by: username,
     ID number or email address. Then map each column to its grade item. The maximum grade of an
     item is set in Moodle, before the import. Moodle refuses the whole file where it doesn't know
-    a student.
+    a student. A dash is no grade, as an empty cell is in Canvas.
     """
     rows, questions = list(rows), list(questions)
     columns = _columns(rows, questions, by)
     table: list[list[Cell]] = [["username", *columns]]
     for one in standings(rows, questions):
-        sums = [one.sum(part) for part in columns.values()]
+        sums = [one.grade(part) for part in columns.values()]
         table.append([one.student, *(NO_GRADE if points is None else points for points in sums)])
     return csv_text(table, but=NO_GRADE)
 

@@ -36,6 +36,11 @@ def line(text: str, at_most: int = 600) -> str:
     return visible(" ".join(text[: 4 * at_most].split()), at_most)
 
 
+def counted(n: int, what: str) -> str:
+    """A number with its word, as in "1 answer" and "2 answers"."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def _spelled(text: str, kept: str) -> str:
     shown, marks = [], 0
     for char in text:

@@ -15,8 +15,10 @@ from course_lib.grading.reports.output import line, visible
 if TYPE_CHECKING:  # it loads torch, and files of results are read without it
     from course_lib.checks.question import Question
 
-GRADED, MISSING, UNREADABLE, NOT_GRADED = "graded", "missing", "unreadable", "not graded"
-WITHOUT_POINTS = (UNREADABLE, NOT_GRADED)  # a person looks; never zero
+GRADED, MISSING = "graded", "missing"
+UNCLEAR, UNREADABLE, NOT_GRADED = "unclear", "unreadable", "not graded"
+WITHOUT_POINTS = (UNCLEAR, UNREADABLE, NOT_GRADED)  # a person looks; never zero
+LACKS = "{} isn't installed here: install it, and grade again with --resume."
 LINES_AT_MOST = 50
 
 
@@ -90,10 +92,10 @@ def checked(row: object) -> dict:
         _fields(found, LINE, f"lines[{i}]")
     earned = sum(found["points"] for found in row["lines"] if found["holds"])
     match row["status"], row["points"]:
-        case (("unreadable" | "not graded"), None):
+        case status, None if status in WITHOUT_POINTS:
             wrong = ""
-        case (("unreadable" | "not graded"), _):
-            wrong = f"{row['status']}, so points must be null, for a person to fill in"
+        case status, _ if status in WITHOUT_POINTS:
+            wrong = f"{status}, so points must be null, for a person to fill in"
         case "missing", points if points != 0:
             wrong = "missing, so points must be 0"
         case "graded", points if points != earned or points > row["of"]:
@@ -116,6 +118,17 @@ def _fields(found: object, fields: dict[str, Callable], what: str) -> None:
         if not allows(found[field]):
             got = visible(repr(found[field])[:200], 80)
             raise ResultsError(f"{what}: {field} can't be {got}")
+
+
+def package(row: dict) -> str:
+    """What an answer would import and this machine doesn't have, if that is why it has no grade."""
+    found = re.fullmatch(LACKS.format(r"([\w.]+)"), row["note"])
+    return found[1] if found and row["status"] == NOT_GRADED else ""
+
+
+def is_absent(row: dict) -> bool:
+    """Whether nothing was handed in for the chapter, so that no file is behind the row."""
+    return row["status"] == MISSING and not row["path"]
 
 
 def by_student(rows: Iterable[dict]) -> dict[str, dict[str, dict]]:
