@@ -21,7 +21,7 @@ from course_lib.checks.question import Question
 from course_lib.checks.verdict import UNWRITTEN, Verdict
 from course_lib.grading.confined.confine import FULL, WALLS
 from course_lib.grading.confined.process import WALL, GraderFault, starter
-from course_lib.grading.confined.session import Answer
+from course_lib.grading.confined.session import CALL_SECONDS, SHORT_SECONDS, Answer
 from course_lib.grading.handed_in.answers import code_for
 from course_lib.grading.handed_in.cells import Unreadable, cells
 from course_lib.grading.handed_in.collect import Submission
@@ -76,6 +76,7 @@ class Grader:
     ):
         self.key, self.slot, self.walls = key, slot, walls
         self.starter = starter(slot, walls, orders)
+        self._seconds = CALL_SECONDS
         self._bench = functools.lru_cache(maxsize=256)(self._drawn)
 
     def rows(self, submission: Submission, questions: Iterable[Question]) -> Iterator[dict]:
@@ -84,6 +85,7 @@ class Grader:
             written = [] if submission.problem else cells(submission.data, submission.path)
         except Unreadable as error:
             submission = dataclasses.replace(submission, problem=str(error))
+        self._seconds = CALL_SECONDS
         for question in questions:
             start = time.process_time()
             row = blank(submission, question, self.key)
@@ -107,7 +109,7 @@ class Grader:
         if code is None or not code.pieces:
             return not_run(written, question, code.problem if code else "")
         for attempt in (1, 2):
-            answer = Answer(self.starter, question, code.pieces)
+            answer = Answer(self.starter, question, code.pieces, allowed=self._seconds)
             try:
                 row = self._judged(answer, question, student)
                 row |= {"note": " ".join(filter(None, [code.problem, row["note"]]))}
@@ -120,6 +122,8 @@ class Grader:
             finally:
                 if answer.fault is None:
                     answer.close()
+                if answer.allowed < self._seconds:
+                    self._seconds = SHORT_SECONDS
 
     def _judged(self, answer: Answer, question: Question, student: str) -> dict:
         if not answer.found:

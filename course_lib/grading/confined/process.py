@@ -221,9 +221,9 @@ class Child:
             busy = used - start + time.process_time() - ours
             dozes = now - begun > DOZE_SECONDS and busy < DOZING * (now - begun)
             if busy > seconds:
-                raise OutOfTime(f"no answer after {seconds:g} s of computing")
+                raise OutOfTime("no answer: it went on computing")
             if now > until or now - begun > WALL:
-                raise TimeLimit("no answer: all its time on the clock is used up")
+                raise TimeLimit("no answer: its time on the clock is used up")
             if quiet > IDLE_SECONDS or (dozes and self._sleeps()):
                 raise TimeLimit("no answer: it sleeps")
             if self._memory() > self._most:

@@ -16,8 +16,9 @@ from course_lib.grading.confined.process import Child, Fresh, GraderFault, OutOf
 from course_lib.grading.confined.wire import Broken, unpack
 from course_lib.traffic import Largest
 
-CALL_SECONDS = 1.0  # of CPU: an answer takes milliseconds, so this means "forever"
-NEXT_SECONDS = 0.2  # for the calls of one that has used up its time once
+CALL_SECONDS = 2.0  # of CPU: an answer takes milliseconds, so this means "forever"
+SHORT_SECONDS = 0.5  # for an answer of a notebook in which another was endless
+NEXT_SECONDS = 0.2  # for the next calls of one that was
 LOAD_SECONDS = 2.0  # of CPU for the cells: they may import
 QUESTION_SECONDS = 12.0  # on the clock, for all calls of an answer; they take a tenth of a second
 
@@ -37,8 +38,8 @@ class Answer:
     walls: list[str] | None = None
     seconds: float = 0.0  # of CPU, in all its processes
     fault: GraderFault | None = None
+    allowed: float = CALL_SECONDS  # of CPU, for a call
     _lost: bool = False
-    _allowed: float = CALL_SECONDS
     _until: float = field(default_factory=lambda: time.monotonic() + QUESTION_SECONDS)
     _child: Child | None = None
     _takes: list | None = None
@@ -88,11 +89,11 @@ class Answer:
     def _asked(self, args: tuple, **more: object) -> object:
         self._running()
         try:
-            self._child.limit(self._allowed, self._until)
+            self._child.limit(self.allowed, self._until)
             return _Function(self._child.peer)(*args, **more)
         except OutOfTime:
             self.close()
-            self._allowed = NEXT_SECONDS
+            self.allowed = NEXT_SECONDS
             raise
         except Broken as error:
             self.close()
