@@ -23,6 +23,7 @@ from course_lib.grading.confined.session import Answer
 from course_lib.grading.handed_in.answers import code_for
 from course_lib.grading.handed_in.cells import Unreadable, cells
 from course_lib.grading.handed_in.collect import Submission
+from course_lib.grading.handed_in.watched import reaches_out
 
 FORMS = 4  # draws a question: what is right, and what each mistake gives, is computed once for each
 CPU_SECONDS = 1.0  # of one call: an answer takes milliseconds, so this means "forever"
@@ -120,9 +121,10 @@ class Grader:
             group = alike(self._bench(question, "class").outcomes(answer))
         self._no_fault(answer)
         answer.close()
-        said = told(answer)
+        said, (verdict, doubt) = told(answer), believed(verdict, answer.pieces)
         row = said | of_verdict(verdict) | {"group": group}
-        return row | {"note": " ".join(dict.fromkeys(filter(None, [said["note"], row["note"]])))}
+        notes = [said["note"], row["note"], doubt]
+        return row | {"note": " ".join(dict.fromkeys(filter(None, notes)))}
 
     def _no_fault(self, answer: Answer) -> None:
         if answer.fault is not None:
@@ -196,6 +198,28 @@ def of_verdict(verdict: Verdict) -> dict:
     if any(notes):
         said["note"] = " ".join(note for note in notes if note)
     return said
+
+
+def believed(verdict: Verdict, pieces: tuple[tuple[str, str], ...]) -> tuple[Verdict, str]:
+    """The verdict, but for what only the answer's own process tells and its code could change.
+
+    With a note for a person, who has to look at what no machine can tell. What a process tells
+    against its answer is believed.
+    """
+    question = verdict.question
+    pairs = list(zip(question.probes, verdict.lines, strict=True))
+    doubtful = [line for probe, line in pairs if probe.told and line.ok]
+    why = reaches_out(pieces, question.is_kernel) if doubtful else ""
+    if not why:
+        return verdict, ""
+    fact = f"{why}: a person has to look"
+    lines = [
+        dataclasses.replace(line, ok=False, fact=fact) if line in doubtful else line
+        for line in verdict.lines
+    ]
+    holds = "; ".join(line.holds for line in doubtful)
+    note = f"No machine can tell whether this holds, so a person has to look: {holds}."
+    return dataclasses.replace(verdict, lines=tuple(lines)), note
 
 
 def alike(outcomes: list[Outcome]) -> str:
