@@ -151,6 +151,7 @@ BEYOND = {
     "a kernel under another name": "@triton.jit\ndef k(): pass\nother = k",
     "a launch at the top level": "@triton.jit\ndef k(): pass\nother = triton.jit(k)[(3,)]",
     "a kernel as a default": "@triton.jit\ndef k(): pass\ndef f(n=k): pass",
+    "a kernel as a default of its name": "@triton.jit\ndef k(): pass\ndef f(k=k): k[(3,)]()",
     "a kernel in a program": KERNEL + "k[(3,)](x_ptr)",
     "a kernel made in a program": KERNEL + "triton.jit(k)",
     "torch": "import torch\n" + KERNEL + "torch.zeros(3)",

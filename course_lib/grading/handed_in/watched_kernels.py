@@ -34,7 +34,9 @@ def beyond_a_kernel(tree: ast.Module, path: Path, kernels: set[str]) -> Found:
             if not isinstance(node, ast.Assign | ast.AnnAssign) and not _is_text(node):
                 yield node, _shown(node)
         if not _makes_a_kernel(node, path):
-            yield from ((n, n.id) for n in _handed_on(node, kernels))
+            free = kernels - _local(node)
+            yield from ((n, n.id) for part in outside if part for n in _handed_on(part, kernels))
+            yield from ((n, n.id) for part in inside for n in _handed_on(part, free))
         yield from ((n, _shown(n)) for part in outside if part for n in _calls(part, path))
         yield from ((n, _shown(n)) for part in inside for n in _no_steps(part))
 
@@ -61,16 +63,24 @@ def _shown(node: ast.AST) -> str:
     return ast.unparse(node).split("\n")[0][:60]
 
 
-def _handed_on(node: ast.AST, kernels: set[str]) -> Iterator[ast.Name]:
+def _local(node: ast.AST) -> set[str]:
+    """The names that a function binds itself."""
+    if not isinstance(node, ast.FunctionDef):
+        return set()
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _stores(n)}
+    return names | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+
+
+def _stores(node: ast.Name | ast.Attribute) -> bool:
+    return not isinstance(node.ctx, ast.Load)
+
+
+def _handed_on(part: ast.AST, kernels: set[str]) -> Iterator[ast.Name]:
     """A kernel that is more than called: launched in a program, it would count as other ones."""
-    nodes = list(ast.walk(node))
-    called = {n.func for n in nodes if isinstance(n, ast.Call)}
-    own = {n.arg for n in nodes if isinstance(n, ast.arg)}
-    names = [n for n in nodes if isinstance(n, ast.Name)]
-    if isinstance(node, ast.FunctionDef):
-        own |= {n.id for n in names if not isinstance(n.ctx, ast.Load)}
-    loads = (n for n in names if isinstance(n.ctx, ast.Load) and n not in called)
-    return (n for n in loads if n.id in kernels and n.id not in own)
+    nodes = list(ast.walk(part))
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
+    loads = (n for n in nodes if isinstance(n, ast.Name) and not _stores(n) and n not in called)
+    return (node for node in loads if node.id in kernels)
 
 
 def _calls(part: ast.AST, path: Path) -> Iterator[ast.Call]:
@@ -85,6 +95,6 @@ def _calls(part: ast.AST, path: Path) -> Iterator[ast.Call]:
 
 def _no_steps(part: ast.AST) -> Iterator[ast.AST]:
     for node in ast.walk(part):
-        sets = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+        sets = isinstance(node, ast.Attribute) and _stores(node)
         if hasattr(node, "lineno") and (sets or not isinstance(node, STEPS)):
             yield node

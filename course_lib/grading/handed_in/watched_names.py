@@ -1,4 +1,4 @@
-"""What a source may name where its own process tells how it computes: lists, and no exceptions.
+"""What a source may name where its own process tells how it computes; anything else is doubted.
 
 A name is here because an everyday answer needs it and nothing that watches can be reached by it.
 Of torch that is what every watcher sees: operations that go through its dispatcher.
@@ -38,6 +38,7 @@ def _functions(module: types.ModuleType) -> frozenset[str]:
     return frozenset(name for name in own if not ELSEWHERE.match(name))
 
 
+# Operations go through torch's dispatcher, so a watcher sees them; the rest is everyday names.
 OPERATIONS = _functions(torch._C._VariableFunctions)
 DTYPES = {name for name, value in vars(torch).items() if isinstance(value, torch.dtype)}
 TENSOR = _public(torch.Tensor)
@@ -92,6 +93,7 @@ BUILTINS = ERRORS | _words(
     "set slice sorted staticmethod str sum super tuple type zip",
     "True False None NotImplemented Ellipsis __name__",
 )
+# Layers of which some run as one operation, whose parts nobody sees.
 FUSED = re.compile(r"Uninitialized|Lazy|.*(Attention|Transformer|Parallel)")
 LAYERS = frozenset(name for name in _public(torch.nn) if inspect.isclass(getattr(torch.nn, name)))
 
