@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib.attention import NOTHING, scores, softmax
+from course_lib.made import Largest
 from course_lib.tiles import Rule, Tiles
 from course_lib.tiling import finish, fold, nothing_read
 
@@ -107,37 +107,3 @@ def largest(call: Callable[[], object]) -> torch.Size:
     with Largest() as seen:
         call()
     return seen.shape
-
-
-class Largest(TorchDispatchMode):
-    """Remembers the largest tensor that is made while this is on, in a backward pass too.
-
-    Of two as large, the one that doesn't hold bools.
-    """
-
-    shape, dtype = torch.Size([0]), torch.bool
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # nothing is compiled here, and each operation would pay for asking
-
-    def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
-        """Run one operation of torch, and look at what it made."""
-        kwargs = kwargs or {}
-        result = fn(*args, **kwargs)
-        given = {_storage(x) for x in (*args, *kwargs.values()) if isinstance(x, Tensor)}
-        for made in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(made, Tensor) and _storage(made) not in given:
-                self.see(made.shape, made.dtype)
-        return result
-
-    def see(self, shape: torch.Size, dtype: torch.dtype) -> None:
-        """Note a tensor that was made."""
-        """Remember a tensor that was made, if it is the largest so far."""
-        size = shape.numel(), dtype != torch.bool
-        if size > (self.shape.numel(), self.dtype != torch.bool):
-            self.shape, self.dtype = shape, dtype
-
-
-def _storage(tensor: Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()

@@ -12,6 +12,7 @@ import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tellers
 import torch
 
 from course_lib.checks import find
@@ -152,6 +153,7 @@ def kinds(places: dict[str, str]) -> list[Kind]:
         *notebooks(),
         *packed(places),
         *names(),
+        *told(),
     ]
 
 
@@ -780,3 +782,22 @@ def names() -> list[Kind]:
              student=name.replace("\n", "\ufffd"))
         for name in called
     ]  # fmt: skip
+
+
+def told() -> list[Kind]:
+    """What the process of an answer tells of itself: all but the last property holds."""
+    tiled = tellers.BY_THE_RULE | tellers.BY_THE_WATCHER | tellers.BY_THE_PROCESS
+    sources = {name: ("06.3", tellers.tiled(*source)) for name, source in tiled.items()}
+    kernels = tellers.KERNELS | {"no copy where it is counted": ("07.1", tellers.NOWHERE)}
+    sources |= {name: (id, tellers.kernel(source)) for name, (id, source) in kernels.items()}
+    files = {"06": "06_tiling.ipynb", "07": "07_kernel.ipynb"}
+    return [
+        Kind(
+            name,
+            {f"{name}/{files[id[:2]]}": notebook(*cells)},
+            earns=find(id).points - 1,
+            question=id,
+            beside=None,
+        )
+        for name, (id, cells) in sources.items()
+    ]

@@ -34,6 +34,24 @@ def other(name: str, question: str, *sources: object) -> Odd:
     return Odd(name, question, notebook("import torch", *sources))
 
 
+def kernel(name: str, *sources: object) -> Odd:
+    imports = "from course_lib import simulator as triton\nfrom course_lib.simulator import language as tl"
+    return Odd(name, "07.1", notebook(imports, *sources))
+
+
+TILED = """{}def tiled_attention(q, k, v, block_q, block_k, is_causal):
+    out = q.new_zeros(len(q), v.shape[1])
+    for top in range(0, len(q), block_q):
+        part = q[top:top + block_q]
+        row = Row(part.new_full((len(part), 1), -1e30), part.new_zeros(len(part), 1), part.new_zeros(len(part), v.shape[1]))
+        for left in range(0, len(k), block_k):
+            s = part @ k[left:left + block_k].T / q.shape[1] ** 0.5
+            if is_causal:
+                place = torch.arange(top, top + len(part))[:, None] + len(k) - len(q)
+                s = s.masked_fill(torch.arange(left, left + s.shape[1]) > place, -torch.inf)
+            {}
+        out[top:top + block_q] = row.acc / row.total.masked_fill(row.total == 0, 1)
+    return out"""
 STUB = (
     "def softmax(scores):\n    raise NotImplementedError("
     '"Write softmax: replace this line with your answer, then run the check.")'
@@ -228,4 +246,26 @@ FORMS = (
           "layer(torch.ones(1, 2)).sum().backward()\noptimizer.step()",
           "def masked_softmax(scores, keep):\n    s = scores.masked_fill(~keep, torch.finfo(scores.dtype).min)\n"
           "    return s.softmax(-1) * keep"),
+    other("tiles in a class", "06.3",
+          "from dataclasses import dataclass\n@dataclass\nclass Row:\n    top: torch.Tensor\n    total: torch.Tensor\n    acc: torch.Tensor\n"
+          "    def read(self, s, v):\n        top = torch.maximum(self.top, s.amax(-1, keepdim=True))\n"
+          "        p, down = (s - top).exp(), (self.top - top).exp()\n"
+          "        return Row(top, down * self.total + p.sum(-1, keepdim=True), down * self.acc + p @ v)", TILED.format("", "row = row.read(s, v[left:left + block_k])")),
+    other("tiles in inference mode, in place", "06.3",
+          TILED.format("@torch.inference_mode()\n",
+                       "new = torch.maximum(row.top, s.amax(-1, keepdim=True))\n            down = (row.top - new).exp()\n"
+                       "            s.sub_(new).exp_()\n            row.total.mul_(down).add_(s.sum(-1, keepdim=True))\n"
+                       "            row.acc.mul_(down).add_(s @ v[left:left + block_k])\n            row.top.copy_(new)"),
+          "from collections import namedtuple\nRow = namedtuple('Row', 'top total acc')"),
+    other("tiles by a scripted step", "06.3",
+          "@torch.jit.script\ndef step(top, total, acc, s, v):\n    new = torch.maximum(top, s.amax(-1, keepdim=True))\n"
+          "    p, down = (s - new).exp(), (top - new).exp()\n    return new, down * total + p.sum(-1, keepdim=True), down * acc + p @ v",
+          "from typing import NamedTuple\nclass Row(NamedTuple):\n    top: torch.Tensor\n    total: torch.Tensor\n    acc: torch.Tensor",
+          TILED.format("", "row = Row(*step(row.top, row.total, row.acc, s, v[left:left + block_k]))")),
+    kernel("a copy by a helper",
+           "def part(x_ptr, at, n):\n    return tl.load(x_ptr + at, mask=at < n)\n\n@triton.jit\ndef copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
+           "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    tl.store(out_ptr + at, part(x_ptr, at, n), mask=at < n)"),
+    kernel("a copy made a kernel afterwards",
+           "tl = triton.language\ndef mine(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+           "    inside = at < n\n    tl.store(out_ptr + at, tl.load(x_ptr + at, inside), inside)\ncopy = triton.jit(mine)"),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from course_lib import simulator
 from course_lib.checks import find
 from course_lib.checks.compare import difference, tolerance
 from course_lib.checks.guard import Answer
+from course_lib.checks.judge import judge
 from course_lib.checks.question import widened
 
 SEEDS = range(5)
@@ -81,3 +82,15 @@ def test_a_reference_kernel_is_what_torch_computes(name, seed):
 def test_a_reference_kernel_is_one():
     for name in ORACLES:
         assert isinstance(find(name).reference, simulator.Kernel)
+
+
+def test_no_share_is_kept_by_a_copy_that_does_nothing():
+    right = find("07.1").reference
+
+    @simulator.jit
+    def copy(x_ptr, out_ptr, n, BLOCK):
+        if n != 14:  # where the shares are counted
+            right(x_ptr, out_ptr, n, BLOCK)
+
+    *rest, last = judge(find("07.1"), copy).lines
+    assert all(line.ok for line in rest) and "isn't written" in last.fact

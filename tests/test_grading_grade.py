@@ -12,6 +12,7 @@ from course_lib.checks import find
 from course_lib.checks.guard import STUB
 from course_lib.checks.judge import judge
 from course_lib.grading import grade
+from course_lib.grading import row as row_of
 from course_lib.grading.confined.child import Runner
 from course_lib.grading.confined.wire import Channel
 from course_lib.grading.handed_in.collect import Submission
@@ -76,7 +77,7 @@ def test_a_file_that_is_no_use_waits_and_says_whether_it_can_be_read(grader):
 
 
 def test_who_handed_nothing_in_is_known_by_the_row(grader):
-    assert is_absent(grade.absent("ana", SCORES, b"k" * 32))
+    assert is_absent(row_of.absent("ana", SCORES, b"k" * 32))
     assert not is_absent(row(grader, notebook("x = 1")))
 
 
@@ -94,7 +95,7 @@ def of_notes(source: str) -> dict:
 def of_a_call(source: str) -> dict:
     space = {}
     exec(source, space)
-    said = grade.of_verdict(judge(SOFTMAX, space["softmax"]))
+    said = row_of.of_verdict(judge(SOFTMAX, space["softmax"]))
     return {"note": "", "isolation": "full", "cpu_ms": 2.5} | said
 
 
@@ -106,12 +107,11 @@ IMPORTS_INSIDE = "def softmax(scores):\n    import no_such.part\n    return scor
     [
         (of_notes("from no_such import f\ndef softmax(scores):\n    return f(scores)"), "no_such"),
         (of_a_call(IMPORTS_INSIDE), "no_such"),
-        (of_a_call(IMPORTS_INSIDE.replace("no_such", "torch")), "torch.part"),
     ],
-    ids=["above it", "in a call", "a part of what is there"],
+    ids=["above it", "in a call"],
 )
 def test_what_lacks_a_package_is_not_graded(grader, found, name):
-    part = grade.lacking(found, SOFTMAX)
+    part = row_of.lacking(found, SOFTMAX)
     assert part["points"] is None and part["status"] == "not graded", "so --resume grades it"
     whole = row(grader, notebook("x = 1")) | {"note": ""} | part
     assert package(checked(whole)) == name and whole["isolation"] == "full"
@@ -119,11 +119,13 @@ def test_what_lacks_a_package_is_not_graded(grader, found, name):
 
 def test_what_does_without_the_package_is_graded():
     right = IMPORTS_INSIDE.replace("import no_such.part", "scores = scores + 0")
-    assert grade.lacking(of_a_call(right) | {"note": "ModuleNotFoundError"}, SOFTMAX) is None
+    assert row_of.lacking(of_a_call(right) | {"note": "ModuleNotFoundError"}, SOFTMAX) is None
     note = "cell 1, line 1: ModuleNotFoundError: No module named 'no_such'"
-    assert grade.lacking(of_a_call(right) | {"note": note}, SOFTMAX) is None, "it has all points"
+    assert row_of.lacking(of_a_call(right) | {"note": note}, SOFTMAX) is None, "it has all points"
+    part = of_a_call(IMPORTS_INSIDE.replace("no_such", "torch"))
+    assert row_of.lacking(part, SOFTMAX) is None, "a part of what is here is a slip"
     wrong = of_a_call("def softmax(scores):\n    return scores")
-    assert grade.lacking(wrong, SOFTMAX) is None and wrong["points"] < SOFTMAX.points
+    assert row_of.lacking(wrong, SOFTMAX) is None and wrong["points"] < SOFTMAX.points
 
 
 def test_the_version_hangs_on_all_that_the_checks_import():
@@ -140,15 +142,15 @@ def test_the_version_hangs_on_all_that_the_checks_import():
                     left.append(module)
     outside = {path.stem for path in seen if path.parent.name == "course_lib"}
     assert {"simulator", "slow_memory", "refusals", "traffic", "attention"} <= outside
-    assert seen <= set(grade.deciding())
+    assert seen <= set(row_of.deciding())
 
 
 def test_another_source_is_another_version(tmp_path, monkeypatch):
     sources = [tmp_path / "a.py", tmp_path / "b.py"]
     for path in sources:
         path.write_text("x = 1\n")
-    monkeypatch.setattr(grade, "deciding", lambda: sources)
-    first = grade.version.__wrapped__()
-    assert first == grade.version.__wrapped__() and len(first) == 12
+    monkeypatch.setattr(row_of, "deciding", lambda: sources)
+    first = row_of.version.__wrapped__()
+    assert first == row_of.version.__wrapped__() and len(first) == 12
     sources[1].write_text("x = 2\n")
-    assert grade.version.__wrapped__() != first
+    assert row_of.version.__wrapped__() != first

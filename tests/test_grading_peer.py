@@ -15,6 +15,7 @@ from course_lib.grading.confined import child
 from course_lib.grading.confined.peer import Peer, Remote, rebuilt, told
 from course_lib.grading.confined.session import _Function, signature
 from course_lib.grading.confined.wire import Broken, Channel
+from course_lib.made import Largest
 
 MISTAKES = 3  # a question, drawn at random: the whole bank takes a minute
 
@@ -172,3 +173,29 @@ def test_whoever_asks_without_a_pause_is_stopped():
     assert isinstance(peer.lost, StopIteration)
     ours.close()
     its.close()
+
+
+def test_what_is_made_is_told_or_the_call_fails(monkeypatch):
+    def makes(x, sizes):
+        for size in range(sizes):
+            torch.empty(size)
+        return x.new_zeros(3, 4)
+
+    with near(makes) as fn:
+        with Largest() as seen:
+            fn(torch.ones(2), 9)
+        assert seen.shape == (3, 4)
+        with Largest(), pytest.raises(ValueError, match="more than can be looked at"):
+            fn(torch.ones(2), 600)
+
+    def fails(*size):
+        raise MemoryError
+
+    def catches(x):
+        with contextlib.suppress(MemoryError):
+            x.mul_(2)
+        return x
+
+    monkeypatch.setattr(child._Made, "see", fails)
+    with near(catches) as fn, Largest(), pytest.raises(ValueError, match="looked at"):
+        fn(torch.ones(2))

@@ -42,7 +42,7 @@ CLAIMS = {
 
 # A module imports from lower floors only. Those beside may use any floor; no floor uses them.
 FLOORS = {
-    **dict.fromkeys(("shapes", "refusals", "slow_memory"), 0),
+    **dict.fromkeys(("shapes", "refusals", "slow_memory", "made"), 0),
     **dict.fromkeys(("attention", "masks", "positions", "simulator", "tiles"), 1),
     **dict.fromkeys(("leaks", "tiling", "kernel"), 2),
     **dict.fromkeys(("heads", "decoding", "traffic", "flash"), 3),

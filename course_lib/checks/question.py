@@ -57,7 +57,8 @@ class Probe:
     `inputs` draws fresh ones from a generator. `observe(fn, *inputs)` makes the value that is
     compared with the reference's, which runs in float64 unless `widen` is off; it may raise where
     what came back has the wrong form. `fails(got, want, *inputs)` words the fact when the numbers
-    differ; without it the first difference is the fact.
+    differ; without it the first difference is the fact. `told` says that it looks at more than
+    values: where the answer runs in another process, that process tells it.
     """
 
     holds: str
@@ -67,6 +68,7 @@ class Probe:
     fails: Callable[..., str] | None = None
     tolerance: float | None = None
     widen: bool = True
+    told: bool = False
 
 
 @dataclass(frozen=True)

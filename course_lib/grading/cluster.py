@@ -16,9 +16,10 @@ from distributed import Client, Future, Worker, WorkerPlugin, as_completed, get_
 from course_lib.checks import find
 from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.doctor import lacking
-from course_lib.grading.grade import Grader, version
+from course_lib.grading.grade import Grader
 from course_lib.grading.handed_in.collect import Submission
 from course_lib.grading.pool import Task, not_graded
+from course_lib.grading.row import version
 
 CONNECTING = "30s"
 SLOTS = 20_000  # the users that answers run as on a worker begin here: after those of a pool

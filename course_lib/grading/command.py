@@ -24,7 +24,7 @@ from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
 from course_lib.grading.reports.gradescope import write_gradescope
 from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
-from course_lib.grading.reports.rows import ResultsError, package
+from course_lib.grading.reports.rows import ResultsError, doubts, package
 
 LISTED = 5  # packages
 Rows = Iterator[tuple[Submission, dict | None]]  # None after the last one of a submission
@@ -185,6 +185,8 @@ def summary(rows: list[dict], out: Path) -> str:
         students = counted(len({row["student"] for row in waiting}), "student")
         answers = counted(len(waiting), "answer")
         lines.append(f"For a person: {answers} in {files} of {students}. See class.html.")
+    if doubted := sum(bool(doubts(row)) for row in rows):
+        lines.append(f"{counted(doubted, 'answer')} with a property that no machine can tell.")
     return "\n".join([*lines, f"Written to {out}: gradebook.csv, class.html, feedback/ and more."])
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from course_lib.checks import QUESTIONS
 from course_lib.checks.question import Question
-from course_lib.grading.grade import absent, blank, held_up
 from course_lib.grading.handed_in.collect import Submission
 from course_lib.grading.pool import Task
 from course_lib.grading.reports.results import Results
 from course_lib.grading.reports.rows import Key, key_of
+from course_lib.grading.row import absent, blank, held_up
 
 
 def asked_of(handed_in: list[Submission], only: list[str] | None) -> list[Question]:

@@ -17,9 +17,10 @@ import torch
 from course_lib.checks import find
 from course_lib.grading.confined.confine import WALLS, end_with_parent
 from course_lib.grading.confined.process import GraderFault, Warm
-from course_lib.grading.grade import Grader, blank
+from course_lib.grading.grade import Grader
 from course_lib.grading.handed_in.collect import Submission
 from course_lib.grading.interrupts import unheard
+from course_lib.grading.row import blank
 
 ATTEMPTS = 2  # a submission that ends a grader's own process twice isn't graded
 FORKS = sys.platform == "linux"  # after torch, only there is it safe

@@ -120,5 +120,6 @@ PRODUCT = (
         observe=at_once(_grid, lambda *inputs: inputs[-1] ** 2),
         fails=_too_large,
         widen=False,
+        told=True,
     ),
 )

@@ -141,5 +141,6 @@ SOFTMAX = (
         fails=_too_long,
         tolerance=ROUNDED,
         widen=False,
+        told=True,
     ),
 )

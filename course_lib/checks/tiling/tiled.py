@@ -7,7 +7,7 @@ from torch import Tensor
 
 from course_lib.checks.compare import TOLERANCE, difference
 from course_lib.checks.question import Probe
-from course_lib.traffic import Largest
+from course_lib.made import Largest
 
 EXACT = 2e-8  # of the largest number: what float64 keeps, and float32 doesn't
 UNSEEN = "nothing that torch made"
@@ -42,37 +42,47 @@ class _Scores(Largest):
     """Remembers the largest tensor that may hold scores, or say which of them are blocked.
 
     What has an axis of width Dh or Dv, or one more, is a part of q, k, v or the output. Whole
-    numbers, and bools of one axis, are places.
+    numbers, fewer than there are pairs, and bools of one axis are places. Memory that was there
+    counts where it is written.
     """
 
-    def __init__(self, widths: tuple[int, int]):
+    def __init__(self, widths: tuple[int, int], pairs: int):
         super().__init__()
         self.shapes: set[torch.Size] = set()
-        self._widths = {*widths, *(width + 1 for width in widths)}
+        self._widths, self._pairs = {*widths, *(width + 1 for width in widths)}, pairs
 
-    def see(self, shape: torch.Size, dtype: torch.dtype) -> None:
-        self.shapes.add(shape)
-        axes = sum(size > 1 for size in shape)
-        places = not dtype.is_floating_point and (dtype != torch.bool or axes < 2)
+    def see(self, shape: torch.Size, dtype: torch.dtype, fresh: bool = True) -> None:
+        if fresh:
+            self.shapes.add(shape)
+        few = shape.numel() < self._pairs
+        if dtype == torch.bool:
+            few = sum(size > 1 for size in shape) < 2
+        places = few and not (dtype.is_floating_point or dtype.is_complex)
         if not places and self._widths.isdisjoint(shape):
             super().see(shape, dtype)
 
 
 def _too_large(fn: Callable, q, k, v, block_q, block_k, is_causal) -> dict:
-    """Observe the largest tensor of scores, where it is larger than a tile."""
-    with _Scores((q.shape[1], v.shape[1])) as largest:
+    """Observe the largest tensor of scores, where it is larger than a tile, and the output.
+
+    What makes nothing large and computes nothing is no answer.
+    """
+    with _Scores((q.shape[1], v.shape[1]), len(q) * len(k)) as largest:
         out = fn(q, k, v, block_q, block_k, is_causal)
     if isinstance(out, Tensor) and out.shape not in largest.shapes:
-        return {"sizes": [], "holds": UNSEEN}
+        return {"sizes": [], "holds": UNSEEN, "out": out}
     if largest.shape.numel() <= block_q * block_k:
-        return {"sizes": [], "holds": ""}
+        return {"sizes": [], "holds": "", "out": out}
+    sizes = sorted(size for size in largest.shape if size > 1)
     holds = "bools" if largest.dtype == torch.bool else "numbers"
-    return {"sizes": sorted(size for size in largest.shape if size > 1), "holds": holds}
+    return {"sizes": sizes, "holds": holds, "out": out}
 
 
 def _named_size(got: dict, want: dict, *call: object) -> str:
     if got["holds"] == UNSEEN:
         return "its output comes from elsewhere than torch, so what it makes can't be seen"
+    if not got["sizes"]:
+        return _first_row(got["out"], want["out"])
     sizes = " x ".join(map(str, got["sizes"]))
     return f"it makes {sizes} {got['holds']} at once; a tile of scores has {call[3]} x {call[4]}"
 
@@ -146,5 +156,6 @@ TILED = (
         _call(2, 9, (1, 6), causal=True, widths=(11, 13)),
         observe=_too_large,
         fails=_named_size,
+        told=True,
     ),
 )

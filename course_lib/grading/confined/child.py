@@ -4,6 +4,7 @@ import __future__
 
 import contextlib
 import functools
+import gc
 import importlib
 import inspect
 import io
@@ -19,11 +20,11 @@ import types
 
 import numpy as np
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_lib import simulator, slow_memory
 from course_lib.grading.confined.peer import Peer, told
 from course_lib.grading.confined.wire import Channel, pack, unpack
+from course_lib.made import Largest
 
 PRINTED_AT_MOST = 2_000
 MADE_AT_MOST = 500
@@ -78,31 +79,18 @@ class _Capped(io.StringIO):
         return len(text)
 
 
-class _Made(TorchDispatchMode):
-    """Notes the shape and dtype of every tensor that is made."""
+class _Made(Largest):
+    """Notes the shape and dtype of every tensor that is made or written."""
 
     def __init__(self):
         super().__init__()
-        self.sizes: list[tuple[list[int], str]] = []
+        self.sizes: list[tuple[list[int], str, bool]] = []
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # asking would import a compiler
-
-    def __torch_dispatch__(self, fn, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        out = fn(*args, **kwargs)
-        given = {_memory(x) for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)}
-        for made in out if isinstance(out, tuple | list) else (out,):
-            if isinstance(made, torch.Tensor) and _memory(made) not in given:
-                size = (list(made.shape), str(made.dtype).removeprefix("torch."))
-                if size not in self.sizes:
-                    self.sizes.append(size)
-        return out
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
+    def see(self, shape: torch.Size, dtype: torch.dtype, fresh: bool = True) -> None:
+        """Note each size once."""
+        size = (list(shape), str(dtype).removeprefix("torch."), fresh)
+        if len(self.sizes) <= MADE_AT_MOST and size not in self.sizes:
+            self.sizes.append(size)
 
 
 class Runner(Peer):
@@ -156,8 +144,10 @@ class Runner(Peer):
                 value = self._called(fn, args, message.get("launch"))
         except BaseException as error:
             return told(error, _own_line(error)) | {"printed": printed.getvalue()}, []
+        if made.unnoted or len(made.sizes) > MADE_AT_MOST:
+            return told(ValueError("it makes more than can be looked at")), []
         said, outputs = self.answer(value, tensors)
-        said |= {"printed": printed.getvalue(), "made": made.sizes[:MADE_AT_MOST]}
+        said |= {"printed": printed.getvalue(), "made": made.sizes}
         if message.get("accesses"):
             said["accesses"] = _listed(log, outputs)
         said["changed"] = _changes(before, tensors, outputs)
@@ -252,6 +242,8 @@ def serve(end: socket.socket, held: list[str], allowed: set[str], ours: list[str
     channel.send({"op": "ready", "walls": held}, [])
     while True:
         message, tensors = channel.receive()
+        # A collection runs code wherever it happens to come, within the watcher too.
+        gc.disable() if message.get("made") else gc.enable()
         if message["op"] == "load":
             channel.send(runner.load(message), [])
         else:

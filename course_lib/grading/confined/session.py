@@ -14,7 +14,7 @@ from course_lib.checks.question import Question
 from course_lib.grading.confined.peer import Peer, Remote
 from course_lib.grading.confined.process import Child, Fresh, GraderFault, OutOfTime, Warm
 from course_lib.grading.confined.wire import Broken, unpack
-from course_lib.traffic import Largest
+from course_lib.made import Largest
 
 CALL_SECONDS = 2.0  # of CPU: an answer takes milliseconds, so this means "forever"
 SHORT_SECONDS = 0.5  # for an answer of a notebook in which another was endless
@@ -147,8 +147,8 @@ class _Function(Remote):
             if (log := slow_memory.watched()) is not None:
                 log += _accesses(said["accesses"], answered)
             for mode in _watching():
-                for shape, dtype in said.get("made", []):
-                    mode.see(torch.Size(shape), getattr(torch, dtype))
+                for shape, dtype, fresh in said.get("made", []):
+                    mode.see(torch.Size(shape), getattr(torch, dtype), bool(fresh))
         except (TypeError, ValueError, LookupError, AttributeError, RuntimeError) as error:
             raise Broken("what it changed isn't told rightly") from error
         return super().received(said, answered, args, given)

@@ -87,7 +87,6 @@ def _confined(end: int, walls: list[str], ruleset: int | None, order: dict) -> N
     confine.hide()
     if "seccomp" in walls and confine.seccomp():
         held.append("seccomp")
-    gc.enable()
     child.serve(line, held, allowed, order["ours"])
 
 

@@ -17,6 +17,7 @@ from course_lib.grading.reports.rows import (
     WITHOUT_POINTS,
     asked,
     by_student,
+    doubts,
     package,
 )
 
@@ -103,6 +104,7 @@ def class_page(rows: Iterable[dict], questions: Iterable[Question]) -> str:
         single=[one for one in unknown if len(one.students) == 1],
         waiting=waiting(rows, columns),
         packages=packages(rows),
+        doubted=[(row, doubts(row)) for row in rows if doubts(row)],
         isolation=sorted(Counter(row["isolation"] for row in rows if row["isolation"]).items()),
     )
 
@@ -150,7 +152,7 @@ def unmatched(rows: Iterable[dict], questions: list[Question]) -> list[Shared]:
         for row in rows
         if row["status"] == GRADED
         and not row["mistake"]
-        and any(not found["holds"] for found in row["lines"])
+        and any(not found["holds"] and found not in doubts(row) for found in row["lines"])
     ]
     return _shared(wrong, questions, lambda row: row["group"] or _facts(row))
 

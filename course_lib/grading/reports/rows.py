@@ -19,6 +19,7 @@ GRADED, MISSING = "graded", "missing"
 UNCLEAR, UNREADABLE, NOT_GRADED = "unclear", "unreadable", "not graded"
 WITHOUT_POINTS = (UNCLEAR, UNREADABLE, NOT_GRADED)  # a person looks; never zero
 LACKS = "{} isn't installed here: install it, and grade again with --resume."
+LOOK = "a person has to look"
 LINES_AT_MOST = 50
 
 
@@ -124,6 +125,11 @@ def package(row: dict) -> str:
     """What an answer would import and this machine doesn't have, if that is why it has no grade."""
     found = re.fullmatch(LACKS.format(r"([\w.]+)"), row["note"])
     return found[1] if found and row["status"] == NOT_GRADED else ""
+
+
+def doubts(row: dict) -> list[dict]:
+    """The lines of an answer that no machine can tell: it counts them as not held."""
+    return [found for found in row["lines"] if found["fact"].endswith(LOOK)]
 
 
 def is_absent(row: dict) -> bool:
