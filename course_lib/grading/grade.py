@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from course_lib.checks.judge import Bench
 from course_lib.checks.question import Question
 from course_lib.grading.confined.confine import WALLS
-from course_lib.grading.confined.process import WALL, GraderFault, starter
+from course_lib.grading.confined.process import GraderFault, starter
 from course_lib.grading.confined.session import CALL_SECONDS, SHORT_SECONDS, Answer
+from course_lib.grading.confined.watch import WALL
 from course_lib.grading.handed_in.answers import code_for
 from course_lib.grading.handed_in.cells import Unreadable, cells
 from course_lib.grading.handed_in.collect import Submission

@@ -7,14 +7,14 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
 
 import psutil
 
 from course_lib.checks.guard import TimeLimit
-from course_lib.grading.confined.confine import MEMORY, ROOT, WALLS
+from course_lib.grading.confined.confine import ROOT, WALLS
 from course_lib.grading.confined.peer import Peer
-from course_lib.grading.confined.wire import POLL, Broken, Channel
+from course_lib.grading.confined.watch import Usage, Watch
+from course_lib.grading.confined.wire import Broken, Channel
 
 START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
@@ -22,18 +22,10 @@ START = (
 )
 START_SECONDS = 120.0  # importing torch on a busy machine
 PATIENCE = 10.0  # seconds in which a child takes a message
-IDLE_SECONDS = 0.3  # asleep for so long at every look, and nothing will come
-DOZE_SECONDS, DOZING = 3.0, 0.02  # after so long, one that has worked for less is asleep too
-LOOK = 0.02  # seconds between two looks at what it has used
-WALL = 10  # seconds on the clock for a call: the last resort
 
 
 class GraderFault(Exception):
     """What the grader itself couldn't do: never a student's zero."""
-
-
-class OutOfTime(TimeLimit):
-    """A call that used up its seconds of computing; with more it might have ended."""
 
 
 class Warm:
@@ -195,8 +187,7 @@ class Child:
         self.starter, self.pid = starter, pid
         self.channel = Channel(end, PATIENCE)
         self.peer = Peer(self.channel)
-        self._process = psutil.Process(pid)
-        self._most = self._memory() + 2 * MEMORY  # where no wall caps it
+        self.usage = Usage(pid)
         try:
             self.limit(5.0)
             ready, _ = self.channel.receive(self.peer.waits)
@@ -206,51 +197,9 @@ class Child:
 
     def limit(self, seconds: float, until: float = math.inf) -> None:
         """From now on: so many seconds of CPU, no long sleep, and an end on the clock."""
-        start, begun = self._used(), time.monotonic()
-        ours = time.process_time()  # what it makes the grader do counts too
-        last, quiet, looked = start, 0.0, begun
-
-        def waits(silent: bool) -> None:
-            nonlocal last, quiet, looked
-            now = time.monotonic()
-            if not silent and now - looked < LOOK:  # it may send thousands of messages
-                return
-            looked, used = now, self._used()
-            asleep = silent and used == last and self._sleeps()
-            last, quiet = used, quiet + POLL if asleep else 0.0
-            busy = used - start + time.process_time() - ours
-            dozes = now - begun > DOZE_SECONDS and busy < DOZING * (now - begun)
-            if busy > seconds:
-                raise OutOfTime("no answer: it went on computing")
-            if now > until or now - begun > WALL:
-                raise TimeLimit("no answer: its time on the clock is used up")
-            if quiet > IDLE_SECONDS or (dozes and self._sleeps()):
-                raise TimeLimit("no answer: it sleeps")
-            if self._memory() > self._most:
-                raise Broken("it takes too much memory")
-
-        self.peer.waits = waits
+        self.peer.waits = Watch(self.usage, seconds, until)
 
     def end(self) -> float:
         """Kill it; returns the CPU seconds it used."""
         self.channel.close()
         return self.starter.end(self.pid)
-
-    def _used(self) -> float:
-        try:
-            times = self._process.cpu_times()
-        except psutil.Error:
-            return 0.0
-        return times.user + times.system
-
-    def _memory(self) -> int:
-        try:
-            return self._process.memory_info().rss
-        except psutil.Error:
-            return 0
-
-    def _sleeps(self) -> bool:
-        try:
-            return self._process.status() in (psutil.STATUS_SLEEPING, psutil.STATUS_STOPPED)
-        except psutil.Error:
-            return True

@@ -26,8 +26,10 @@ def visible(text: str, at_most: int = 2_000, lines: bool = False) -> str:
     surrogates. Newlines and tabs stay with `lines`, and are shown by their code without.
     """
     whole, text = len(text) <= at_most, text[:at_most]
-    if not (text.isascii() and text.isprintable()):
-        text = _spelled(text, "\n\t" if lines else "")
+    kept = "\n\t" if lines else ""
+    rest = text.replace("\n", "").replace("\t", "") if lines else text
+    if not (rest.isascii() and rest.isprintable()):
+        text = _spelled(text, kept)
     return text if whole and len(text) <= at_most else text[: at_most - 1] + CUT
 
 
