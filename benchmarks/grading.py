@@ -36,6 +36,7 @@ from course_lib.checks import QUESTIONS
 from course_lib.checks.question import Question
 from course_lib.grading.grade import Grader
 from course_lib.grading.handed_in.collect import Submission, collect
+from course_lib.grading.options import JOBS
 from course_lib.grading.reports.results import read
 
 ROOT = Path(__file__).parents[1]
@@ -280,7 +281,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chapter", default="02")
     parser.add_argument("--students", type=int, default=30)
-    parser.add_argument("--jobs", type=int, default=psutil.cpu_count())
+    parser.add_argument("--jobs", type=int, default=JOBS)
     parser.add_argument("--nbgrader", type=int, default=0, metavar="N", help="of them, the first N")
     parser.add_argument("--out", type=Path, help="a JSON file")
     args = parser.parse_args()

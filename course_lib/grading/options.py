@@ -12,6 +12,9 @@ python -m course_lib grade merge a/ b/ --out grades/    join the parts that --sh
 """
 
 
+JOBS = (os.cpu_count() or 1) + 1
+
+
 def add_arguments(command: argparse.ArgumentParser) -> None:
     """What the command takes."""
     command.epilog, command.formatter_class = EPILOG, argparse.RawDescriptionHelpFormatter
@@ -29,7 +32,12 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="one secret line from which inputs are drawn; made as GRADES/key if none is given",
     )
-    command.add_argument("--jobs", type=_jobs, default=os.cpu_count(), help="cores (default: all)")
+    command.add_argument(
+        "--jobs",
+        type=_jobs,
+        default=JOBS,
+        help=f"answers at a time (default {JOBS}, one more than cores: some sleep)",
+    )
     command.add_argument(
         "--only", type=_chapter, metavar="NN", action="append", help="a chapter, such as 03"
     )
@@ -47,7 +55,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 
 def _jobs(text: str) -> int:
     if not re.fullmatch(r"[1-9]\d{0,3}", text):
-        raise argparse.ArgumentTypeError(f"expected a number of cores, 1 or more; got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a number, 1 or more; got {text!r}")
     return int(text)
 
 

@@ -7,6 +7,7 @@ is root. Linux has them all.
 
 import contextlib
 import ctypes
+import functools
 import os
 import platform
 import signal
@@ -16,6 +17,11 @@ import sysconfig
 from pathlib import Path
 
 from course_lib.grading.confined import syscalls
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 MEMORY = 1 << 29  # bytes on top of what the process has when the walls go up
 CPU_SECONDS = 60  # of a process in all; each call has its own limit in the parent
@@ -40,9 +46,7 @@ def _system() -> ctypes.CDLL:
 
 def limits() -> bool:
     """Cap memory, CPU time, the size of files and their number for this process."""
-    try:
-        import resource
-    except ImportError:  # Windows
+    if resource is None:
         return False
     held = 0
     if sys.platform == "linux":
@@ -114,9 +118,9 @@ def landlock(ruleset: int | None) -> bool:
 
 def seccomp() -> bool:
     """Make no other system calls than those of the list, from now on and for good."""
-    if sys.platform != "linux" or platform.machine() not in syscalls.ARCHITECTURES:
+    program = _filter(platform.machine()) if sys.platform == "linux" else b""
+    if not program:
         return False
-    program = _filter(*syscalls.ARCHITECTURES[platform.machine()])
     held = ctypes.create_string_buffer(program)
     pointed = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(held))
     system = _system()
@@ -124,8 +128,12 @@ def seccomp() -> bool:
     return system.prctl(_SECCOMP, _FILTER, ctypes.c_char_p(pointed), 0, 0) == 0
 
 
-def _filter(column: int, architecture: int) -> bytes:
+@functools.cache
+def _filter(machine: str) -> bytes:
     """The list as a program of the kernel's packet filter: four numbers an instruction."""
+    if machine not in syscalls.ARCHITECTURES:
+        return b""
+    column, architecture = syscalls.ARCHITECTURES[machine]
     load, equal, any_bit, leave = 0x20, 0x15, 0x45, 0x06
     allow, refuse, unknown, kill = 0x7FFF0000, 0x00050001, 0x00050026, 0x80000000
 
@@ -176,10 +184,17 @@ def leave_root(slot: int) -> str:
     return "no capabilities"
 
 
+@functools.cache
 def _open_to_all(*paths: Path) -> bool:
     """Whether everybody may enter these folders and those around them."""
     around = {folder for path in paths for folder in (path, *path.parents)}
     return all(folder.stat().st_mode & 0o005 == 0o005 for folder in around)
+
+
+def prepare() -> None:
+    """Work out what is the same for every child."""
+    _filter(platform.machine())
+    _open_to_all(Path(sys.base_prefix), Path(sys.prefix))
 
 
 def hide() -> None:

@@ -18,7 +18,7 @@ from course_lib.grading.confined.wire import Broken, unpack
 from course_lib.made import Largest
 
 CALL_SECONDS = 2.0  # of CPU: an answer takes milliseconds, so this means "forever"
-SHORT_SECONDS = 0.4  # for an answer of a notebook in which another was endless
+SHORT_SECONDS = 0.3  # for an answer of a notebook in which another was endless
 NEXT_SECONDS = 0.1  # for the next calls of one that was
 LOAD_SECONDS = 2.0  # of CPU for the cells: they may import
 QUESTION_SECONDS = 12.0  # on the clock, for all calls of an answer; they take a tenth of a second

@@ -22,6 +22,7 @@ CLOSED_UP_TO = 256
 def _children(orders: socket.socket, walls: list[str]) -> None:
     ruleset = confine.landlock_ruleset(confine.readable()) if "landlock" in walls else None
     ours = [name for name in sys.modules if child.of_the_course(name)]
+    confine.prepare()
     gc.collect()
     gc.freeze()  # a collection in a child would copy every page
     gc.disable()
@@ -97,9 +98,11 @@ def _cut_off(kept: set[int | None]) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(nothing, standard)
-    for descriptor in set(range(CLOSED_UP_TO)) - kept - {0, 1, 2}:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
+    first = 3
+    for descriptor in sorted(kept - {None}):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, CLOSED_UP_TO)
 
 
 def forking(end: str, walls: str) -> None:
