@@ -7,6 +7,7 @@
 # make gpu          the kernels on this CUDA card, right and how fast, into notebooks/measured/
 # make constraints  resolve the dependencies anew and write constraints.txt
 # make hostile      every hostile submission to the grader that we know; make test tries a third
+# make extras       the tests of the optional packages: Dask's cluster, nbgrader's files
 # make lowest       run the tests with the oldest versions that pyproject.toml allows
 #
 # PYTHON=python3.12   another interpreter (3.11 or newer)
@@ -25,7 +26,7 @@ NBVAL = --nbval-lax --nbval-current-env --nbval-cell-timeout=180 -n2 --dist load
 BROWSER = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
 .DELETE_ON_ERROR:
-.PHONY: help lab test lint exercises figures bench gpu hostile constraints lowest
+.PHONY: help lab test lint exercises figures bench gpu hostile extras constraints lowest
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -69,6 +70,10 @@ bench: $(VENV)/.installed-dev
 
 hostile: $(VENV)/.installed-dev
 	COURSE_HOSTILE=all $(BIN)/python -m pytest -q tests/test_grading_hostile.py
+
+extras: $(VENV)/.installed-dev
+	$(PIP) -c constraints.txt -e '.[dask,nbgrader]'
+	$(BIN)/python -m pytest -q tests/test_grading_cluster.py tests/test_grading_nbgrader.py
 
 gpu: $(VENV)/.installed
 	$(BIN)/python benchmarks/gpu.py
