@@ -503,6 +503,7 @@ UNREADABLE = {
     "broken off": (noted(ONE)[:40], "breaks off"),
     "broken off in a string": (b'{"cells": [{"source": "abc', "breaks off"),
     "a merge": (b'{\n<<<<<<< HEAD\n"cells": []\n=======\n>>>>>>> b\n}', "Line 2 holds a mark"),
+    "a merge in its first line": (b"<<<<<<< HEAD\n{}\n=======\n", "merge"),
     "a comma": (b'{"cells": [],}', "can't be read"),
     "a list": (b"[]", "no list of cells"),
     "a number": (b"3", "no list of cells"),

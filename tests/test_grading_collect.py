@@ -368,6 +368,17 @@ def test_student_with_another_thing_is_told(tmp_path):
     ]
 
 
+def test_another_thing_that_a_platform_names_for_a_student_is_told(tmp_path):
+    """Beside notebooks in Canvas's one flat folder; a list of names is nobody's."""
+    files = {"hoppergrace_1002_20012_03_masks.ipynb": MASKS, "names_2026.csv": b"a, b"}
+    lay(tmp_path, files | {"lovelaceada_1004_20041_homework.pdf": b"%PDF"})
+    nothing = "nothing that can be graded was handed in: lovelaceada_1004_20041_homework.pdf"
+    assert rows(tmp_path) == [
+        ("hoppergrace", "03", "hoppergrace_1002_20012_03_masks.ipynb", ""),
+        ("lovelaceada", "", "", nothing),
+    ]
+
+
 def test_file_of_nobody_is_told(tmp_path):
     lay(tmp_path, {"03_masks.ipynb": MASKS, "ana_03_masks.ipynb": MASKS})
     nobody, ana = collect(tmp_path)

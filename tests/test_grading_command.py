@@ -96,6 +96,14 @@ def test_only_its_owner_can_read_a_new_key(tmp_path, place, monkeypatch):
     assert KEY not in (tmp_path / "grades" / "key").read_text()
 
 
+def test_a_new_key_is_told_of_where_it_was_asked_for(tmp_path, place, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.grading.command.graded", lambda tasks, key, jobs: iter(()))
+    for name, told in (("new", "isn't there: it gets a new key"), ("key", "")):
+        (place / "new").unlink(missing_ok=True)
+        assert grade(place / "class", "--key", place / name, "--out", tmp_path / name) == 0
+        assert told in (said := capsys.readouterr().err) and bool(told) == ("new key" in said)
+
+
 # --- again, in parts, and after a crash ---
 
 
@@ -242,6 +250,16 @@ def test_a_grader_that_does_not_start_ends_the_run(place, tmp_path, monkeypatch,
     assert "grade doctor" in capsys.readouterr().err
 
 
+def test_whom_an_earlier_run_knew_and_this_one_does_not_is_told(place, copy, capsys):
+    given = ["--key", place / "key", "--out", copy, "--resume"]
+    assert grade(place / "class", *given) == 0
+    assert "Graded now: 0 answers of" in (said := capsys.readouterr().out)
+    assert "Left out" not in said
+    assert grade(place / "class" / "ana", *given) == 0
+    said = capsys.readouterr().out
+    assert "Left out, for want of their files: ben, cem, dia, eva, fay, ..." in said
+
+
 # --- what can't be done ---
 
 
@@ -267,6 +285,7 @@ def test_a_grader_that_does_not_start_ends_the_run(place, tmp_path, monkeypatch,
             ["class", "--out", "o", "--key", "class/ben/02_attention.py"],
             "02_attention.py is no key",
         ),
+        (["class", "--out", "class/grades"], "among what was handed in"),
         (["class", "--out", "key/o"], "key is a file, and grades need a folder"),
         (["class", "--out", "key"], "--out key: key is a file"),
         (["merge", "whole", "--out", "key"], "--out key: key is a file"),

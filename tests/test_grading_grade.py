@@ -58,6 +58,12 @@ def row(grader: grade.Grader, data: bytes, **more: object) -> dict:
             None,
             'Nothing is written here yet; cell 2 calls check(mine, "02.1").',
         ),
+        (
+            [STANDS + "\n    return q @ k.mT"],
+            "unclear",
+            None,
+            "The line that raises NotImplementedError stands above what cell 1 answers.",
+        ),
         (["def scores(q, k)\n    return q"], "graded", 0, "cell 1, line 1: expected ':'"),
     ],
 )

@@ -13,6 +13,8 @@ from course_lib.simulator import Kernel
 
 __all__ = ["QUESTIONS", "check", "find", "progress"]
 
+SIMULATED = "The simulator runs it: from course_lib import simulator as triton"
+
 QUESTIONS: tuple[Question, ...] = (
     *shapes.QUESTIONS,
     *attention.QUESTIONS,
@@ -46,6 +48,8 @@ def check(fn: Callable, question: str | None = None) -> Verdict | Notice:
         names = ", ".join(f"{q.id} {q.name}" for q in QUESTIONS)
         return Notice(f"No question is answered by {name!r}. {hint}There are {names}.")
     if found.is_kernel and not isinstance(fn, Kernel):
+        if type(fn).__name__ == "JITFunction":
+            return Notice(f"{found.name} is a kernel of the real Triton. {SIMULATED}")
         return Notice(f"{found.name} is a function and no kernel. Is @triton.jit above it?")
     try:
         verdict = judge(found, _unchecked(fn))

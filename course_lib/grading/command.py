@@ -24,7 +24,7 @@ from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
 from course_lib.grading.reports.gradescope import write_gradescope
 from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
-from course_lib.grading.reports.rows import ResultsError, doubts, package
+from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 
 LISTED = 5  # packages
 Rows = Iterator[tuple[Submission, dict | None]]  # None after the last one of a submission
@@ -67,6 +67,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return merged(others, arguments.out)
     if others:
         raise UsageError(f"One folder or zip at a time, not {len(arguments.submissions)}.")
+    if arguments.out.resolve().is_relative_to(first.resolve()):
+        raise UsageError(f"--out {arguments.out} lies in {first}, among what was handed in.")
     if arguments.shard and not arguments.key:
         raise UsageError("--shard needs --key FILE, the same for all parts.")
     return graded_class(first, arguments)
@@ -90,11 +92,18 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
+    if key is None and arguments.key:
+        print(f"{key_file} isn't there: it gets a new key. Keep it.", file=sys.stderr)
     key = key or make_key(key_file)
+    keys = wanted(handed_in, questions, key)
     with Results(path) as results:
+        known = {one.student for one in results.done}
         tasks = begin(results, handed_in, questions, key)
+        now = sum(len(task.questions) for task in tasks)
         grade_into(results, tasks, way(tasks, key))
-    rows = read(path, wanted(handed_in, questions, key))
+    if arguments.resume:
+        print(resumed(now, keys, known))
+    rows = read(path, keys)
     write_reports(rows, questions, arguments.out)
     print(summary(rows, arguments.out))
     return 0
@@ -159,6 +168,15 @@ def write_reports(rows: list[dict], questions: list[Question], out: Path) -> Non
     write_feedback(rows, questions, out / "feedback")
     write_gradescope(rows, questions, out / "gradescope")
     write_class(rows, questions, out / "class.html")
+
+
+def resumed(now: int, keys: set[Key], known: set[str]) -> str:
+    """How much a run added to an earlier one, and whom that knew who isn't here now."""
+    lines = [f"Graded now: {counted(now, 'answer')} of {len(keys)}."]
+    if gone := sorted(known - {one.student for one in keys}):
+        names = ", ".join(line(name, 60) for name in gone[:LISTED]) + ", ..." * bool(gone[LISTED:])
+        lines.append(f"Left out, for want of their files: {names}. Give the whole class's folder.")
+    return "\n".join(lines)
 
 
 def summary(rows: list[dict], out: Path) -> str:

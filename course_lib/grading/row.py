@@ -14,12 +14,13 @@ from course_lib.checks.verdict import UNWRITTEN, Verdict
 from course_lib.grading.confined.confine import FULL
 from course_lib.grading.confined.session import Answer
 from course_lib.grading.handed_in.collect import Submission
-from course_lib.grading.handed_in.renamed import renamed
+from course_lib.grading.handed_in.renamed import below_the_stub, renamed
 from course_lib.grading.handed_in.watched import reaches_out
 from course_lib.grading.reports.rows import LACKS, LOOK, MISSING, NOT_GRADED, UNCLEAR, UNREADABLE
 
 FACT_AT_MOST = 2_000
 STUB_STANDS = "Nothing is written here yet."
+STUB_ABOVE = "The line that raises NotImplementedError stands above what {} answers."
 NOT_THERE = "No cell defines {}."
 NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,100})'")
 
@@ -89,6 +90,8 @@ def not_run(written: list, question: Question, problem: str) -> dict:
     stub = problem == UNWRITTEN
     if problem and not stub:
         return {"points": 0, "note": problem}
+    if stub and (cell := below_the_stub(written, question)):
+        return {"status": UNCLEAR, "points": None, "note": STUB_ABOVE.format(cell)}
     note = STUB_STANDS if stub else NOT_THERE.format(question.name)
     if other := renamed(written, question, stub):
         note = f"{note[:-1]}; {other}."

@@ -1,7 +1,5 @@
 """The confined side: it runs an answer's code, and gives back what it returns."""
 
-import __future__
-
 import contextlib
 import functools
 import gc
@@ -9,13 +7,10 @@ import importlib
 import inspect
 import io
 import json
-import linecache
 import math
-import os
 import random
 import socket
 import sys
-import traceback
 import types
 
 import numpy as np
@@ -23,6 +18,7 @@ import torch
 
 from course_lib import simulator, slow_memory
 from course_lib.grading.confined.peer import Peer, told
+from course_lib.grading.confined.sources import ANNOTATIONS, compiled, own_line
 from course_lib.grading.confined.wire import Channel, pack, unpack
 from course_lib.made import Largest
 
@@ -40,6 +36,8 @@ def imported(names: list[str]) -> set[str]:
     """Import what a question allows of the course, and forget all else of it."""
     for name in names:
         importlib.import_module(name)
+    if simulator.__name__ in names:  # a kernel that imports the real Triton runs as well
+        sys.modules |= {"triton": simulator, "triton.language": simulator.language}
     return set(names)
 
 
@@ -107,9 +105,9 @@ class Runner(Peer):
         for where, source in message["pieces"]:
             try:
                 with contextlib.redirect_stdout(_Capped()), contextlib.redirect_stderr(_Capped()):
-                    code = _compiled(where, source, flags)
-                    flags |= code.co_flags & __future__.annotations.compiler_flag
-                    exec(code, self.space)
+                    code = compiled(where, source, flags)
+                    flags |= code.co_flags & ANNOTATIONS
+                    self._executed(code, where, source, flags)
             except BaseException as error:  # one piece that fails is no reason to leave the others
                 said = told(error)
                 notes.append(f"{where}: {said['kind']}: {said['text']}"[:400])
@@ -120,6 +118,15 @@ class Runner(Peer):
             notes.append(f"{message['name']} is a function and no kernel: is @triton.jit above it?")
         self.functions = [fn]
         return {"op": "returned", "notes": notes, "takes": _takes(fn), "found": found}
+
+    def _executed(self, code: types.CodeType, where: str, source: str, flags: int) -> None:
+        """Run a piece, without its annotations where a deleted cell defined what they name."""
+        try:
+            exec(code, self.space)
+        except NameError:
+            if flags & ANNOTATIONS:
+                raise
+            exec(compiled(where, source, flags | ANNOTATIONS), self.space)
 
     def run(self, message: dict, tensors: list[torch.Tensor]) -> tuple[dict, list[torch.Tensor]]:
         """One call, with what it printed and what it changed of its arguments."""
@@ -143,7 +150,7 @@ class Runner(Peer):
             ):
                 value = self._called(fn, args, message.get("launch"))
         except BaseException as error:
-            return told(error, _own_line(error)) | {"printed": printed.getvalue()}, []
+            return told(error, own_line(error)) | {"printed": printed.getvalue()}, []
         if made.unnoted or len(made.sizes) > MADE_AT_MOST:
             return told(ValueError("it makes more than can be looked at")), []
         said, outputs = self.answer(value, tensors)
@@ -179,19 +186,6 @@ def _listed(log: list[slow_memory.Access], outputs: list[torch.Tensor]) -> dict:
     return {"elements": len(outputs) - 1, "of": listed}
 
 
-def _compiled(where: str, source: str, flags: int) -> types.CodeType:
-    """A piece of a cell as code that knows its lines; `inspect.getsource` finds them too."""
-    cell, _, first = where.rpartition(", line ")
-    above = int(first) - 1 if cell and first.isdigit() else 0
-    cell = cell if above or first == "1" else where
-    own = [line + "\n" for line in source.splitlines()]
-    lines = list(linecache.cache.get(cell, (0, None, [], cell))[2])
-    lines += ["\n"] * (above + len(own) - len(lines))
-    lines[above : above + len(own)] = own
-    linecache.cache[cell] = (sum(map(len, lines)), None, lines, cell)
-    return compile("\n" * above + source, cell, "exec", flags, dont_inherit=True)
-
-
 def _takes(fn: object) -> list | None:
     """The parameters of a function: name, kind, whether it has a default."""
     try:
@@ -199,16 +193,6 @@ def _takes(fn: object) -> list | None:
     except (TypeError, ValueError):
         return None
     return [(p.name, int(p.kind), p.default is not p.empty) for p in parameters]
-
-
-def _own_line(error: BaseException) -> str:
-    """The last line of the student's own code that an error came through."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not (os.path.isabs(f.filename) or f.filename.startswith("<"))]
-    if not own:
-        return ""
-    text = f": {own[-1].line.strip()}" if own[-1].line else ""
-    return f"{own[-1].filename}, line {own[-1].lineno}{text}"
 
 
 def _changes(before: list, now: list, outputs: list) -> list[tuple[int, int]]:

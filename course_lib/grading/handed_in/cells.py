@@ -16,6 +16,7 @@ TRIED_AT_MOST = 400_000  # characters parsed in these tries together
 OTHER_THINGS = (
     (b"PK\x03\x04", "This is a zip (or an Office document) with another ending. Unpack it first."),
     (b"%PDF", "This is a PDF with another ending. Hand in the notebook itself."),
+    (b"<<<<<<<", "A merge left its marks in this file. Resolve it, then hand it in."),
     (b"<", "This is a web page, not the notebook. Download the notebook itself, then hand it in."),
 )
 BOMS = (

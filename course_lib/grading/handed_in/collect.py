@@ -9,7 +9,7 @@ from pathlib import Path
 from course_lib.checks import QUESTIONS
 from course_lib.grading.handed_in.answers import Unreadable, cells, defined
 from course_lib.grading.handed_in.files import Found, find, shown
-from course_lib.grading.handed_in.names import NOUNS, chapter_of, owner, students_of
+from course_lib.grading.handed_in.names import NOUNS, chapter_of, from_platform, owner, students_of
 
 LAYOUTS = """These layouts are known, also within zips:
   ana/03_masks.ipynb                          a folder for each student
@@ -191,7 +191,7 @@ def _unnamed(own: list[Found]) -> list[Submission]:
 
 def _nothing_of(student: str, own: list[Found]) -> list[Submission]:
     """A student's folder without anything to grade."""
-    if not any(len(one.parts) > 1 for one in own):
+    if not any(len(one.parts) > 1 or from_platform(one.parts[-1]).name for one in own):
         return []  # a file beside the folders: a list of names, a timetable
     files = [one.path for one in own if one.parts[-1]]
     listed = ", ".join(files[:LISTED]) + (", ..." if files[LISTED:] else "")

@@ -124,7 +124,14 @@ def _who(parts: tuple[str, ...]) -> Who:
                 return who
         elif not (GENERIC.fullmatch(stem) or _is_chapter(stem)):
             return Who(stem.strip())
-    return _who_named(ENDING.sub("", file)) if ENDING.search(file) else Who("")
+    return _who_named(ENDING.sub("", file)) if ENDING.search(file) else from_platform(file)
+
+
+def from_platform(file: str) -> Who:
+    """The student for whom a platform named a file, of whatever kind it is."""
+    stem = file.rpartition(".")[0]
+    found = next(filter(None, (p.fullmatch(stem) for p in (MOODLE, CANVAS, BLACKBOARD))), None)
+    return Who(found["name"].strip(EDGES), found["id"]) if found else Who("")
 
 
 def _who_named(stem: str) -> Who:

@@ -36,6 +36,20 @@ def renamed(cells: list[tuple[str, str]], question: Question, stub: bool) -> str
     return ", ".join(said[:LISTED]) + (", ..." if said[LISTED:] else "")
 
 
+def below_the_stub(cells: list[tuple[str, str]], question: Question) -> str:
+    """The cell in which an answer is written below the line that still raises, or ""."""
+    for statement in statements(cells):
+        node = statement.node
+        ours = isinstance(node, ast.FunctionDef) and node.name == question.name
+        if ours and is_stub(node) and any(map(_answers, node.body)):
+            return statement.where.rpartition(", line ")[0]
+    return ""
+
+
+def _answers(node: ast.stmt) -> bool:
+    return not isinstance(node, ast.Raise | ast.Expr | ast.Pass)
+
+
 def _checked_as(node: ast.AST) -> str:
     """The id in `check(mine, "02.1")`, which says that `mine` answers that question."""
     if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "check" or not node.args:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from course_lib.grading.handed_in.syntax import Fault, parse, with_room
-from course_lib.grading.handed_in.watched_kernels import beyond_a_kernel, kernels_of
+from course_lib.grading.handed_in.watched_kernels import SIMULATOR, beyond_a_kernel, kernels_of
 from course_lib.grading.handed_in.watched_names import (
     BASES,
     FUNCTIONS,
@@ -109,7 +109,8 @@ class _Space:
     def _beyond_in(self, node: ast.AST) -> str:
         match node:
             case ast.Import():
-                return next((a.name for a in node.names if a.name not in self.rules.modules), "")
+                names = [alias.name for alias in node.names]
+                return next((n for n in names if _known(n) not in self.rules.modules), "")
             case ast.ImportFrom():
                 return self._in_import(node)
             case ast.Name():
@@ -127,7 +128,7 @@ class _Space:
         return ""
 
     def _in_import(self, node: ast.ImportFrom) -> str:
-        module = "." * node.level + (node.module or "")
+        module = "." * node.level + _known(node.module or "")
         if module not in self.rules.modules:
             return module
         everything = module == "math"
@@ -210,9 +211,15 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, str]]:
     if isinstance(node, ast.Import):
         for alias in node.names:
             top = alias.name.split(".")[0]
-            yield alias.asname or top, alias.name if alias.asname else top
+            yield alias.asname or top, _known(alias.name if alias.asname else top)
     elif isinstance(node, ast.ImportFrom):
-        yield from ((a.asname or a.name, f"{node.module}.{a.name}") for a in node.names)
+        module = _known(node.module or "")
+        yield from ((a.asname or a.name, f"{module}.{a.name}") for a in node.names)
+
+
+def _known(module: str) -> str:
+    """A module's name to the rules: a kernel that imports Triton gets the simulator."""
+    return re.sub(r"^triton\b", SIMULATOR, module)
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
