@@ -55,7 +55,7 @@ def _of_function(fn: Callable) -> str | None:
     function = tree.body[0]
     if not isinstance(function, ast.FunctionDef):
         return None
-    for node, why in _refused(function):
+    for node, why in [*_refused(function), *_called(function, fn.__globals__)]:
         text = lines[node.lineno - 1].strip()
         return f"line {node.lineno} of {function.name}, `{text}`: {why}"
     return None
@@ -67,6 +67,22 @@ def _refused(function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str]]:
         for node in ast.walk(statement):
             if why := _why(node, at_run_time):
                 yield node, why
+
+
+def _called(function: ast.FunctionDef, known: dict) -> Iterator[tuple[ast.AST, str]]:
+    """Calls of functions that are no kernels: Python's own, and the simulator's, are others."""
+    own = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and _binds(node)}
+    own |= {argument.arg for argument in function.args.args}
+    for node in ast.walk(function):
+        name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+        called = known.get(name) if name not in own else None
+        ours = getattr(called, "__module__", "") == "course_lib.simulator"
+        if inspect.isfunction(called) and not ours:
+            yield node, f"{name} isn't under @triton.jit, and a kernel calls nothing else"
+
+
+def _binds(node: ast.Name) -> bool:
+    return not isinstance(node.ctx, ast.Load)
 
 
 def _is_constant(annotation: ast.expr | None) -> bool:

@@ -13,6 +13,9 @@ from course_lib.refusals import CompilationError, refusal
 from course_lib.simulator import language as tl
 
 KERNEL = """
+def plain(x):
+    return x
+
 @triton.jit
 def kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
@@ -26,6 +29,7 @@ REFUSED = {
     "torch": ("x = torch.exp(x)", "torch isn't there"),
     "a dtype of torch": ("x = x.to(torch.float16).to(tl.float32)", "torch isn't there"),
     "@": ("y = tl.reshape(x, [4, 4])\n    z = y @ y", "no @ for tiles"),
+    "a function of Python": ("x = plain(x)", "plain isn't under @triton.jit"),
     "float": ("x = x.float()", "no .float"),
     "half": ("x = x.half()", "no .half"),
     "mean": ("x = x - x.mean()", "no .mean"),

@@ -1,6 +1,7 @@
 """Say whether two values agree, and if not, the first thing a person would notice."""
 
 import math
+import reprlib
 from itertools import permutations
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from torch import Tensor
 
 TOLERANCE = {torch.float64: 1e-8, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
+HUGE_BITS = 1_000  # a float has 1,023 at most
 DIFFERENT = "they differ"  # where nobody reads in what
 
 
@@ -33,7 +35,7 @@ def difference(got: object, want: object, tol: float, explain: bool = True) -> s
         return _list_difference(got, want, tol, explain)
     if isinstance(want, dict) and isinstance(got, dict):
         return _dict_difference(got, want, tol, explain)
-    numbers = isinstance(want, int | float) and isinstance(got, int | float)
+    numbers = isinstance(want, int | float) and isinstance(got, int | float) and not _is_huge(got)
     if numbers and float in (type(want), type(got)):
         within = isinstance(want, float) and math.isfinite(want)  # a whole number is exact
         close = got == want or (within and abs(got - want) <= tol * (1 + abs(want)))
@@ -171,9 +173,9 @@ def _list_difference(got: list, want: list, tol: float, explain: bool) -> str | 
 
 def _dict_difference(got: dict, want: dict, tol: float, explain: bool) -> str | None:
     if missing := [key for key in want if key not in got]:
-        return f"the entry {missing[0]!r} is missing"
+        return f"the entry {reprlib.repr(missing[0])} is missing"
     if extra := [key for key in got if key not in want]:
-        return f"the entry {extra[0]!r} is one too many"
+        return f"the entry {reprlib.repr(extra[0])} is one too many"
     for key in want:
         if found := difference(got[key], want[key], tol, explain):
             return f"{key}: {found}"
@@ -212,9 +214,17 @@ def _apart(got: object, want: object, where: str = "") -> str:
     return f"{_show(got, digits)}{where}; expected {_show(want, digits)}"
 
 
+def _is_huge(value: object) -> bool:
+    """Whether a whole number has no float beside it; Python won't even show the largest."""
+    return isinstance(value, int) and value.bit_length() > HUGE_BITS
+
+
 def _show(value: object, digits: int = 4) -> str:
     """A value in few characters."""
     if isinstance(value, float):
         return f"{value + 0.0:.{digits}g}"  # + 0.0: minus zero is zero
-    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+    if _is_huge(value):
+        return f"a number of {value.bit_length():,} bits"
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    text = f"{value:,}" if whole else reprlib.repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -15,7 +15,13 @@ from course_lib.checks.judge import Bench
 from course_lib.checks.question import Question
 from course_lib.grading.confined.confine import WALLS
 from course_lib.grading.confined.process import GraderFault, starter
-from course_lib.grading.confined.session import CALL_SECONDS, SHORT_SECONDS, Answer
+from course_lib.grading.confined.session import (
+    CALL_SECONDS,
+    NEXT_QUESTION_SECONDS,
+    QUESTION_SECONDS,
+    SHORT_SECONDS,
+    Answer,
+)
 from course_lib.grading.confined.watch import WALL
 from course_lib.grading.handed_in.answers import code_for
 from course_lib.grading.handed_in.cells import Unreadable, cells
@@ -34,6 +40,10 @@ from course_lib.grading.row import (
 )
 
 FORMS = 4  # draws a question: what is right, and what each mistake gives, is computed once for each
+
+FIRST = {"allowed": CALL_SECONDS, "on_the_clock": QUESTION_SECONDS}
+AFTERWARDS = {"allowed": SHORT_SECONDS, "on_the_clock": NEXT_QUESTION_SECONDS}
+"""Seconds of an answer: of CPU for a call, and on the clock; after a late one, of the others."""
 
 
 def seed(key: bytes, question: Question, form: str) -> int:
@@ -59,7 +69,7 @@ class Grader:
     ):
         self.key, self.slot, self.walls = key, slot, walls
         self.starter = starter(slot, walls, orders)
-        self._seconds = CALL_SECONDS
+        self._times = FIRST
         self._bench = functools.lru_cache(maxsize=256)(self._drawn)
 
     def rows(self, submission: Submission, questions: Iterable[Question]) -> Iterator[dict]:
@@ -68,7 +78,7 @@ class Grader:
             written = [] if submission.problem else cells(submission.data, submission.path)
         except Unreadable as error:
             submission = dataclasses.replace(submission, problem=str(error))
-        self._seconds = CALL_SECONDS
+        self._times = FIRST
         for question in questions:
             start = time.process_time()
             row = blank(submission, question, self.key)
@@ -92,7 +102,7 @@ class Grader:
         if code is None or not code.pieces:
             return not_run(written, question, code.problem if code else "")
         for attempt in (1, 2):
-            answer = Answer(self.starter, question, code.pieces, allowed=self._seconds)
+            answer = Answer(self.starter, question, code.pieces, **self._times)
             try:
                 row = self._judged(answer, question, student)
                 row |= {"note": " ".join(filter(None, [code.problem, row["note"]]))}
@@ -105,8 +115,8 @@ class Grader:
             finally:
                 if answer.fault is None:
                     answer.close()
-                if answer.allowed < self._seconds:
-                    self._seconds = SHORT_SECONDS
+                if answer.late:
+                    self._times = AFTERWARDS
 
     def _judged(self, answer: Answer, question: Question, student: str) -> dict:
         if not answer.found:

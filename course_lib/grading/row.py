@@ -5,6 +5,7 @@ import functools
 import hashlib
 import importlib.util
 import re
+import reprlib
 from pathlib import Path
 
 from course_lib import checks
@@ -19,6 +20,8 @@ from course_lib.grading.handed_in.watched import reaches_out
 from course_lib.grading.reports.rows import LACKS, LOOK, MISSING, NOT_GRADED, UNCLEAR, UNREADABLE
 
 FACT_AT_MOST = 2_000
+NAME_AT_MOST = 200
+WHY_AT_MOST = 300
 STUB_STANDS = "Nothing is written here yet."
 STUB_ABOVE = "The line that raises NotImplementedError stands above what {} answers."
 NOT_THERE = "No cell defines {}."
@@ -47,7 +50,7 @@ def fingerprint(key: bytes) -> str:
 def blank(submission: Submission, question: Question, key: bytes) -> dict:
     """A row that says nothing yet."""
     return {
-        "student": submission.student,
+        "student": named(submission.student),
         "question": question.id,
         "status": "graded",
         "points": 0,
@@ -68,6 +71,14 @@ def blank(submission: Submission, question: Question, key: bytes) -> dict:
         "isolation": "",
         "cpu_ms": 0.0,
     }
+
+
+def named(student: str) -> str:
+    """A student's name as rows have it: a very long one ends in a hash of itself."""
+    if len(student) <= NAME_AT_MOST:
+        return student
+    whole = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{student[: NAME_AT_MOST - 20]} {whole[:12]}"
 
 
 def absent(student: str, question: Question, key: bytes) -> dict:
@@ -162,7 +173,7 @@ def believed(verdict: Verdict, pieces: tuple[tuple[str, str], ...]) -> tuple[Ver
     why = reaches_out(pieces, question.is_kernel) if doubtful else ""
     if not why:
         return verdict, ""
-    fact = f"{why}: {LOOK}"
+    fact = f"{why[:WHY_AT_MOST]}: {LOOK}"
     lines = [
         dataclasses.replace(line, ok=False, fact=fact) if line in doubtful else line
         for line in verdict.lines
@@ -183,5 +194,5 @@ def alike(outcomes: list[Outcome]) -> str:
                 [(g.place, g.shape, f"{g.mean:.2e}", f"{g.largest:.2e}") for g in outcome.gists]
             )
         else:
-            said.append(repr(outcome.value)[:500])
+            said.append(reprlib.repr(outcome.value)[:500])
     return hashlib.sha256(repr(said).encode()).hexdigest()[:12]

@@ -20,6 +20,7 @@ START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from course_lib.grading.confined import warm; warm.{}(*sys.argv[1:])"
 )
+TUNED = "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1"  # large pages; threads share their heap
 START_SECONDS = 120.0  # importing torch on a busy machine
 PATIENCE = 10.0  # seconds in which a child takes a message
 
@@ -163,7 +164,7 @@ def starter(
 def _python(entry: str, given: list[str], **more: object) -> subprocess.Popen:
     """Python, with nothing of the user's settings, at an entry of `warm`."""
     kept = {"PATH": os.defpath, "HOME": "/", "OMP_NUM_THREADS": "1"}
-    kept["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"  # large pages: see touched.share
+    kept["GLIBC_TUNABLES"] = TUNED
     kept |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
     command = [sys.executable, "-I", "-c", START.format(entry), str(ROOT), *given]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=kept, **more)

@@ -22,6 +22,7 @@ SHORT_SECONDS = 0.3  # for an answer of a notebook in which another was endless
 NEXT_SECONDS = 0.1  # for the next calls of one that was
 LOAD_SECONDS = 2.0  # of CPU for the cells: they may import
 QUESTION_SECONDS = 12.0  # on the clock, for all calls of an answer; they take a tenth of a second
+NEXT_QUESTION_SECONDS = 3.0  # for an answer of a notebook in which another used up its own
 
 
 class ProcessEnded(Exception):
@@ -40,11 +41,16 @@ class Answer:
     seconds: float = 0.0  # of CPU, in all its processes
     fault: GraderFault | None = None
     allowed: float = CALL_SECONDS  # of CPU, for a call
+    on_the_clock: float = QUESTION_SECONDS
+    late: bool = False  # it used up its time once
     _lost: bool = False
-    _until: float = field(default_factory=lambda: time.monotonic() + QUESTION_SECONDS)
+    _until: float = 0.0
     _child: Child | None = None
     _takes: list | None = None
     _broken: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self._until = time.monotonic() + self.on_the_clock
 
     @property
     def __name__(self) -> str:
@@ -92,9 +98,11 @@ class Answer:
         try:
             self._child.limit(self.allowed, self._until)
             return _Function(self._child.peer)(*args, **more)
-        except OutOfTime:
-            self.close()
-            self.allowed = NEXT_SECONDS
+        except TimeLimit as error:
+            self.late = True
+            if isinstance(error, OutOfTime):
+                self.close()
+                self.allowed = NEXT_SECONDS
             raise
         except Broken as error:
             self.close()
@@ -121,6 +129,7 @@ class Answer:
             said, _ = self._child.peer.request(message, [])
         except (TimeLimit, Exception) as error:  # whatever it is, the student's code brought it
             self.close()
+            self.late = isinstance(error, TimeLimit)
             self._broken = ProcessEnded(f"the cells that define it don't end ({error})")
             raise self._broken from None
         notes = said.get("notes")

@@ -20,21 +20,21 @@ from course_lib.grading.confined.wire import pack
 ROUNDS = 10  # Python rewrites code that has run so often into what is faster for it
 LARGE = 1 << 21  # bytes of a large page
 COLLAPSE = 25  # what the kernel calls making large pages of small ones, now
+# It answers no question, since an answer could find it in memory.
 REHEARSED = """\
 from course_lib import simulator as triton
 from course_lib.simulator import language as tl
 
-def attention(q, k, v):
-    scores = q @ k.mT * k.shape[-1] ** -0.5
-    weights = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf).softmax(-1)
-    return {"out": weights @ v, "weights": [weights.exp().sum(-1).sqrt()]}
+def mixed(a, b, c):
+    table = (a @ b.mT).masked_fill(torch.ones(3, 3).tril().bool(), 0.5) * c.shape[-1]
+    return {"out": table.relu() @ c, "more": [table.softmax(0).exp().sum(-1).sqrt()]}
 
 @triton.jit
-def copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+def stirred(a_ptr, out_ptr, n, SIZE: tl.constexpr):
+    at = tl.program_id(0) + tl.arange(0, SIZE)
     tile = tl.dot(tl.zeros((16, 16), tl.float32), tl.zeros((16, 16), tl.float32))
-    total = tl.where(at < n, tl.exp(tl.load(x_ptr + at, mask=at < n)), tl.max(tl.sum(tile, 1)))
-    tl.store(out_ptr + at, total, mask=at < n)
+    total = tl.where(at > 1, tl.exp(tl.load(a_ptr + at, mask=at > n)), tl.max(tl.sum(tile, 1)))
+    tl.store(out_ptr + at, total - 1, mask=at == n)
 """
 
 
@@ -54,14 +54,14 @@ def rehearse() -> None:
     for _ in range(ROUNDS):
         runner = Runner(None, set())
         called = {"op": "call", "function": 0}
-        runner.load({"pieces": [("rehearsed, line 1", REHEARSED)], "name": "attention"})
+        runner.load({"pieces": [("rehearsed, line 1", REHEARSED)], "name": "mixed"})
         tensors: list[torch.Tensor] = []
         args = pack(tuple(torch.ones(2, 3, 4, requires_grad=True) for _ in "qkv"), tensors, len)
         said, outputs = runner.served(called | {"args": args}, tensors)
         runner.served({"op": "gradient", "call": said["call"]}, list(map(torch.ones_like, outputs)))
-        runner.load({"pieces": [], "name": "copy", "kernel": True})
+        runner.load({"pieces": [], "name": "stirred", "kernel": True})
         args = pack((torch.ones(5), torch.ones(5), 5, 4), tensors := [], len)
-        launch = {"grid": [2], "names": ["x_ptr", "out_ptr", "n", "BLOCK"]}
+        launch = {"grid": [2], "names": ["a_ptr", "out_ptr", "n", "SIZE"]}
         runner.served(called | {"args": args, "launch": launch}, tensors)
 
 

@@ -8,8 +8,9 @@ from course_lib.checks.guard import TimeLimit
 from course_lib.grading.confined.confine import MEMORY
 from course_lib.grading.confined.wire import POLL, Broken
 
-IDLE_SECONDS = 0.2  # asleep for so long at every look, and nothing will come
+IDLE_SECONDS = 0.5  # asleep for so long at every look, and nothing will come
 DOZE_SECONDS, DOZING = 3.0, 0.02  # after so long, one that has worked for less is asleep too
+ASLEEP = (psutil.STATUS_SLEEPING, psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE)  # its first thread
 LOOK = 0.02  # seconds between two looks at what it has used
 WALL = 10  # seconds on the clock for a call: the last resort
 
@@ -43,7 +44,7 @@ class Usage:
     def sleeps(self) -> bool:
         """Whether it waits for something, or has ended."""
         try:
-            return self._process.status() in (psutil.STATUS_SLEEPING, psutil.STATUS_STOPPED)
+            return self._process.status() in ASLEEP
         except psutil.Error:
             return True
 

@@ -4,10 +4,12 @@ A frame is a JSON text and safetensors, each with its length before it. Nothing 
 and every length has a cap, because the other end may send anything.
 """
 
+import collections
+import itertools
 import json
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, KeysView, ValuesView
 
 import numpy as np
 import torch
@@ -29,6 +31,8 @@ UNREADABLE = (
     RuntimeError,
     SafetensorError,
 )
+PASSING = (Iterator, KeysView, ValuesView, collections.deque)  # what comes one after another
+ITEMS_AT_MOST = 10_000
 Waits = Callable[[bool], None]
 PLAIN = (type(None), bool, int, float, str)
 KINDS = {
@@ -42,6 +46,9 @@ KINDS = {
     torch.int32: "I32",
     torch.int16: "I16",
     torch.int8: "I8",
+    torch.uint64: "U64",
+    torch.uint32: "U32",
+    torch.uint16: "U16",
     torch.uint8: "U8",
     torch.bool: "BOOL",
 }
@@ -134,6 +141,8 @@ def pack(value: object, tensors: list[Tensor], name_of: Callable[[Callable], int
         return {"dtype": str(value).removeprefix("torch.")}
     if isinstance(value, np.generic):
         return {"scalar": value.item()}
+    if isinstance(value, PASSING):
+        value = list(itertools.islice(value, ITEMS_AT_MOST))
     for name, of in (("list", list), ("tuple", tuple), ("set", set | frozenset)):
         if isinstance(value, of):
             return {name: [pack(part, tensors, name_of) for part in value]}
@@ -151,7 +160,7 @@ def pack(value: object, tensors: list[Tensor], name_of: Callable[[Callable], int
 def _pack_tensor(value: Tensor | np.ndarray, tensors: list[Tensor]) -> dict:
     tensor, name = value, "tensor"
     if isinstance(value, np.ndarray):
-        tensor, name = torch.from_numpy(np.ascontiguousarray(value)), "array"
+        tensor, name = torch.from_numpy(np.array(value, order="C")), "array"
     if tensor.layout != torch.strided or tensor.dtype not in KINDS:
         return {"other": f"{tensor.layout} {tensor.dtype}"}
     tensors.append(tensor)
@@ -223,7 +232,7 @@ def _unpacked(packed: object, left: list, function: Callable, depth: int) -> obj
 
 
 def _dtype(name: str) -> torch.dtype:
-    found = getattr(torch, name)
+    found = vars(torch)[name]  # getattr would import what isn't there yet
     if not isinstance(found, torch.dtype):
         raise Broken("a dtype that isn't one")
     return found

@@ -51,8 +51,9 @@ def cells(data: bytes, path: str) -> list[tuple[str, str]]:
     text = _text(data)
     if re.search(r"\.py(\.txt)?$", path, re.IGNORECASE):
         return [(PurePosixPath(path).name, with_room(lambda: plain(text)))]
+    left = [TRIED_AT_MOST]
     sources = _sources(_json(text))
-    read = with_room(lambda: [plain(source) for source in sources])
+    read = with_room(lambda: [plain(source, left) for source in sources])
     return [(f"cell {i}", source) for i, source in enumerate(read, start=1)]
 
 
@@ -119,8 +120,11 @@ def _source(cell: dict) -> str:
     return source if isinstance(source, str) else ""
 
 
-def plain(source: str) -> str:
-    """Code as Python reads it: one kind of line end, and lines that only IPython reads blanked."""
+def plain(source: str, left: list[int] | None = None) -> str:
+    """Code as Python reads it: one kind of line end, and lines that only IPython reads blanked.
+
+    `left` holds how many characters may still be parsed for that, in all cells together.
+    """
     source = source.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
     source = source.replace("\0", "")
     if len(source) > CELL_AT_MOST:
@@ -133,7 +137,7 @@ def plain(source: str) -> str:
         lines[first] = ""
     if not any(map(MAGIC.match, lines)) and not lines[first].startswith((" ", "\t")):
         return "\n".join(lines)
-    return "\n".join(_blanked(_dedented(lines, first)))
+    return "\n".join(_blanked(_dedented(lines, first), left or [TRIED_AT_MOST]))
 
 
 def _dedented(lines: list[str], first: int) -> list[str]:
@@ -142,10 +146,11 @@ def _dedented(lines: list[str], first: int) -> list[str]:
     return [line.removeprefix(indent) for line in lines] if indent else lines
 
 
-def _blanked(lines: list[str]) -> list[str]:
+def _blanked(lines: list[str], left: list[int]) -> list[str]:
     """Blank magics where the parser stumbles: a `%` that goes on with an expression is none."""
     size = sum(map(len, lines)) + len(lines)
-    for _ in range(min(TRIES, TRIED_AT_MOST // (size + 1))):
+    for _ in range(min(TRIES, left[0] // (size + 1))):
+        left[0] -= size + 1
         found = parse("\n".join(lines))
         if not isinstance(found, Fault):
             break

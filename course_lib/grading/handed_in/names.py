@@ -89,10 +89,22 @@ def _unwrapped(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
             if ENDING.search(path[-1]):
                 inside[path[0]].append(path[1:])
         wraps = {t for t, inner in inside.items() if _wraps(t, inner, alone=len(inside) == 1)}
+        wraps -= _with_others(inside) if len(wraps) < len(inside) else set()
         if not wraps:
             break
         paths = [path[1:] if len(path) > 1 and path[0] in wraps else path for path in paths]
     return paths
+
+
+def _with_others(inside: dict[str, list[tuple[str, ...]]]) -> set[str]:
+    """Those that hold a person's work who has handed in beside them: one student's, of others'."""
+    people = {top: {_who(path).name for path in inner if path} for top, inner in inside.items()}
+    stems = {top: _who((top, "")).name or _who((top,)).name for top in inside}
+    return {
+        top
+        for top, names in people.items()
+        if names & {stems[other] for other in inside if other != top} - {""}
+    }
 
 
 def _wraps(top: str, inner: list[tuple[str, ...]], alone: bool) -> bool:

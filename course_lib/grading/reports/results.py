@@ -10,7 +10,15 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from course_lib.grading.reports.output import line, write
-from course_lib.grading.reports.rows import NOT_GRADED, ROW, Key, ResultsError, checked, key_of
+from course_lib.grading.reports.rows import (
+    NOT_GRADED,
+    ROW,
+    Key,
+    ResultsError,
+    checked,
+    fitted,
+    key_of,
+)
 
 try:
     import fcntl
@@ -45,7 +53,7 @@ class Results:
 
     def append(self, row: dict) -> None:
         """Write a row so that it outlives whatever happens next."""
-        data, end = _encoded(checked(row)), self._file.seek(0, os.SEEK_END)
+        data, end = _encoded(checked(fitted(row))), self._file.seek(0, os.SEEK_END)
         written = self._file.write(data)
         if written != len(data):
             self._file.truncate(end)

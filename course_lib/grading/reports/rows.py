@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from course_lib.grading.reports.output import line, visible
+from course_lib.grading.reports.output import CUT, line, visible
 
 if TYPE_CHECKING:  # it loads torch, and files of results are read without it
     from course_lib.checks.question import Question
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # it loads torch, and files of results are read without it
 GRADED, MISSING = "graded", "missing"
 UNCLEAR, UNREADABLE, NOT_GRADED = "unclear", "unreadable", "not graded"
 WITHOUT_POINTS = (UNCLEAR, UNREADABLE, NOT_GRADED)  # a person looks; never zero
-LACKS = "{} isn't installed here: install it, and grade again with --resume."
+LACKS = "{} isn't installed here. If you know it, install it, and grade again with --resume."
 LOOK = "a person has to look"
 LINES_AT_MOST = 50
 
@@ -61,6 +61,9 @@ LINE: dict[str, Callable[[object], bool]] = {
     "fact": _text(4_000),
 }
 
+FREE = {"note": 4_000, "printed": 4_000, "path": 2_000}
+"""Fields that hold what students write or call their files, with the most of each."""
+
 ROW: dict[str, Callable[[object], bool]] = {
     "student": _text(300, 1),
     "question": _shaped(r"\d\d\.\d{1,2}"),
@@ -73,10 +76,10 @@ ROW: dict[str, Callable[[object], bool]] = {
     "says": _text(1_000),
     "asks": _text(1_000),
     "reread": _text(300),
-    "note": _text(4_000),
-    "printed": _text(4_000),
+    "note": _text(FREE["note"]),
+    "printed": _text(FREE["printed"]),
     "group": _shaped(r"([0-9a-f]{12})?"),
-    "path": _text(2_000),
+    "path": _text(FREE["path"]),
     "submission": _shaped(r"([0-9a-f]{64})?"),
     "version": _text(200),
     "key": _text(200),
@@ -84,6 +87,12 @@ ROW: dict[str, Callable[[object], bool]] = {
     "cpu_ms": lambda value: type(value) in (int, float) and math.isfinite(value) and value >= 0,
 }
 """The fields of a row, in their order, each with what may stand in it."""
+
+
+def fitted(row: dict) -> dict:
+    """The row with what others wrote into it cut to what a row may hold."""
+    long = {field: most for field, most in FREE.items() if len(row[field]) > most}
+    return row | {field: row[field][: most - 1] + CUT for field, most in long.items()}
 
 
 def checked(row: object) -> dict:
