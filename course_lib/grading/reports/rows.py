@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # it loads torch, and files of results are read without it
 GRADED, MISSING = "graded", "missing"
 UNCLEAR, UNREADABLE, NOT_GRADED = "unclear", "unreadable", "not graded"
 WITHOUT_POINTS = (UNCLEAR, UNREADABLE, NOT_GRADED)  # a person looks; never zero
+BY_HAND = "by hand"  # points of a person; never in results.jsonl
 LACKS = "{} isn't installed here: install it, and grade again with --resume."
 LOOK = "a person has to look"
 LINES_AT_MOST = 50
