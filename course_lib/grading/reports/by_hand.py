@@ -69,12 +69,17 @@ def points_in(text: str, rows: Iterable[dict], path: Path) -> dict[Place, int | 
         if lacking := [name for name in COLUMNS if name not in columns]:
             raise ResultsError(f"no column is {lacking[0]!r}; there must be {', '.join(COLUMNS)}")
         for cells in table:
-            if any(map(str.strip, cells)):
-                found = {name: "" for name in COLUMNS} | dict(zip(columns, cells, strict=False))
-                place, points = _read(found, students, of)
-                if points is not None and given.get(place) not in (None, points):
-                    raise ResultsError(f"a line above gives {given[place]} points for the same")
-                given[place] = given.get(place) if points is None else points
+            found = {name: "" for name in COLUMNS}
+            found |= {name: cell.strip() for name, cell in zip(columns, cells, strict=False)}
+            question = found["question"].split(" ")[0]
+            alike = sorted(students.get(found["student"], ()))
+            for student in alike:
+                given.setdefault((student, question), None)
+            if found["points"]:  # else nothing hangs on it, and who it is about may have left
+                points = _points(found, question, alike, of)
+                if given[alike[0], question] not in (None, points):
+                    raise ResultsError("a line above gives other points for the same answer")
+                given[alike[0], question] = points
     except (ResultsError, csv.Error) as error:
         raise ResultsError(f"{path}, line {table.line_num}: {error}") from None
     return given
@@ -105,21 +110,18 @@ def _why(row: dict) -> str:
     return f"{row['status']}: {row['note']}" if row["note"] else row["status"]
 
 
-def _read(cells: dict, students: dict[str, set[str]], of: dict) -> tuple[Place, int | None]:
-    name, points = cells["student"].strip(), cells["points"].strip()
-    question = next(iter(cells["question"].split()), "")
-    alike = students.get(name, set())
+def _points(cells: dict[str, str], question: str, alike: list[str], of: dict[Place, int]) -> int:
+    name, points = line(cells["student"], 60), line(cells["points"], 60)
     if len(alike) != 1:
-        raise ResultsError(f"{'two students are' if alike else 'no student is'} {line(name, 60)!r}")
+        raise ResultsError(f"{'two students are' if alike else 'no student is'} {name!r}")
     if question not in TITLES:
         raise ResultsError(f"no question is {line(question, 60)!r}; one is {min(TITLES.values())}")
-    if points and not re.fullmatch("[0-9]{1,4}", points):
-        raise ResultsError(f"points are a whole number or empty, not {line(points, 60)!r}")
-    place = (*alike, question)
-    most = of.get(place, 10_000)  # of a chapter that isn't graded now, nothing is counted
-    if points and int(points) > most:
+    if not re.fullmatch("[0-9]{1,4}", points):
+        raise ResultsError(f"points are a whole number or empty, not {points!r}")
+    most = of.get((alike[0], question), 10_000)  # of a chapter that isn't graded now, none counts
+    if int(points) > most:
         raise ResultsError(f"{points} points are more than the {most} of {question}")
-    return place, int(points) if points else None
+    return int(points)
 
 
 def _table(text: str):
