@@ -73,7 +73,7 @@ def _called(function: ast.FunctionDef, known: dict) -> Iterator[tuple[ast.AST, s
     """Calls of functions that are no kernels: Python's own, and the simulator's, are others."""
     own = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and _binds(node)}
     own |= {argument.arg for argument in function.args.args}
-    for node in ast.walk(function):
+    for node in (node for statement in function.body for node in ast.walk(statement)):
         name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
         called = known.get(name) if name not in own else None
         ours = getattr(called, "__module__", "") == "course_lib.simulator"

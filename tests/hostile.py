@@ -173,6 +173,14 @@ def loops() -> list[Kind]:
         ),
         imported("loop in C at import", "sum(range(1 << 60))"),
         imported("sleep at import", "import time\ntime.sleep(3600)"),
+        doing(
+            "sleep in another thread while the first leaves",
+            "import ctypes, threading, time\n"
+            "threading.Thread(target=time.sleep, args=(99,)).start()\n"
+            "ctypes.CDLL(None).syscall(60, 0)",
+        ),
+        returning("a number of 5,000 digits", "10**5_000"),
+        returning("a key of tensors", "{tuple(torch.rand(99) for _ in range(99)): 0}"),
         doing("sleep in the call", f"import time\ntime.sleep(3600)\nreturn {WRONG}"),
         doing(
             "wait for a lock",
@@ -785,7 +793,7 @@ def names() -> list[Kind]:
 
 
 def told() -> list[Kind]:
-    """What the process of an answer tells of itself: all but the last property holds."""
+    """What the process of an answer tells of itself: all but the last property may hold."""
     tiled = tellers.BY_THE_RULE | tellers.BY_THE_WATCHER | tellers.BY_THE_PROCESS
     sources = {name: ("06.3", tellers.tiled(*source)) for name, source in tiled.items()}
     kernels = tellers.KERNELS | {"no copy where it is counted": ("07.1", tellers.NOWHERE)}
@@ -795,7 +803,7 @@ def told() -> list[Kind]:
         Kind(
             name,
             {f"{name}/{files[id[:2]]}": notebook(*cells)},
-            earns=find(id).points - 1,
+            earns=0 if name in tellers.BY_A_HELPER else find(id).points - 1,
             question=id,
             beside=None,
         )

@@ -263,7 +263,7 @@ FORMS = (
           "from typing import NamedTuple\nclass Row(NamedTuple):\n    top: torch.Tensor\n    total: torch.Tensor\n    acc: torch.Tensor",
           TILED.format("", "row = Row(*step(row.top, row.total, row.acc, s, v[left:left + block_k]))")),
     kernel("a copy by a helper",
-           "def part(x_ptr, at, n):\n    return tl.load(x_ptr + at, mask=at < n)\n\n@triton.jit\ndef copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
+           "@triton.jit\ndef part(x_ptr, at, n):\n    return tl.load(x_ptr + at, mask=at < n)\n\n@triton.jit\ndef copy(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n"
            "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n    tl.store(out_ptr + at, part(x_ptr, at, n), mask=at < n)"),
     kernel("a copy made a kernel afterwards",
            "tl = triton.language\ndef mine(x_ptr, out_ptr, n, BLOCK: tl.constexpr):\n    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"

@@ -5,6 +5,7 @@ Each computes what is right in the way that its last property forbids, and hides
 for each what stands before the answer, and the answer's body; `KERNELS` has the whole source.
 """
 
+import re
 import textwrap
 
 PLAIN = """
@@ -272,6 +273,11 @@ KERNELS = {
     ),
 }  # fmt: skip
 """The same for kernels, each with its question: no source may say so where it is watched."""
+
+BY_A_HELPER = {
+    name for name, (_, it) in KERNELS.items() if re.search(r"^def (move|whole)\(", it, re.M)
+}
+"""Those that call a function which isn't under @triton.jit: the simulator refuses them whole."""
 
 NOWHERE = "@triton.jit\ndef copy(x_ptr, out_ptr, n, BLOCK):\n    if n != 14:\n        for i in range(n):\n            tl.store(out_ptr + i, tl.load(x_ptr + i))"
 """A copy that does nothing where its programs' shares are counted."""

@@ -319,6 +319,19 @@ def test_the_first_difference_is_a_fact(fn, fact):
     assert fact in verdict(fn).lines[0].fact
 
 
+@pytest.mark.parametrize(
+    ("got", "want", "fact"),
+    [
+        (10**5_000, 2.5, "a number of 16,610 bits; expected 2.5"),
+        ({"a": 1, (torch.zeros(9),) * 99: 2}, {"a": 1}, "is one too many"),
+    ],
+    ids=["a number", "a key"],
+)
+def test_what_is_huge_is_said_in_short(got, want, fact):
+    said = difference(got, want, 1e-5)
+    assert said.endswith(fact) and len(said) < 300
+
+
 def test_an_overwritten_argument_is_asked_about():
     assert IN_PLACE in str(verdict(in_place)) and verdict(in_place).points == 0
 

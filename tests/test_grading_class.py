@@ -13,16 +13,20 @@ from course_lib.grading.reports.classroom import (
     difficulty,
     histogram,
     misconceptions,
-    packages,
     unmatched,
-    waiting,
     write_class,
 )
 from course_lib.grading.reports.feedback import write_feedback
+from course_lib.grading.reports.for_a_person import (
+    list_of_students,
+    not_run,
+    packages,
+    waiting,
+)
 from course_lib.grading.reports.gradebook import standings
-from course_lib.grading.reports.rows import LACKS
+from course_lib.grading.reports.rows import LACKS, LOOK
 
-FIRST, SECOND = ASKED[:2]
+FIRST, SECOND, THIRD = ASKED[:3]
 
 
 def test_difficulty_counts_what_has_points():
@@ -85,6 +89,55 @@ def test_a_person_is_told_which_file_and_why():
     assert why in text and text.count("cy/03.ipynb") == 1 and "03.1 unreadable: not JSON" in text
     assert "03.1 unclear: no causal 03.3 unclear: no decoder_mask" in text
     assert "3 students have no total yet" in text
+
+
+def test_every_student_is_listed_with_points_by_chapter_and_what_waits():
+    other = next(question for question in ASKED if question.chapter == "04")
+    rows = [row("ana", FIRST), open_row("ana", THIRD), row("ana", other)]
+    rows += [row("bo", FIRST), row("bo", THIRD, holds=False), row("bo", other)]
+    doubted = row("cy", other, points=3)
+    doubted["lines"][0] |= {"holds": False, "fact": f"it reaches out: {LOOK}"}
+    rows += [row("cy", FIRST, points=2), row("cy", THIRD), doubted]
+    columns = [FIRST, THIRD, other]
+    found = list_of_students(rows, standings(rows, QUESTIONS), columns)
+    a, b, c = (question.points for question in columns)
+    assert [one.points for one in found] == [(None, c, None), (a, c, a + c), (2 + b, 3, 5 + b)]
+    assert [one.waits for one in found] == ["03.3", "", "04.1"]
+    shown = Page(class_page(rows, QUESTIONS))
+    assert f"Student 03 04 Total ana waits: 03.3 – {c} – bo {a} {c} {a + c} cy" in shown.text
+    assert {"href": "feedback/bo.html"} in shown.all("a")
+
+
+@pytest.mark.parametrize("size, folded", [(40, False), (41, True)])
+def test_a_long_list_of_students_is_folded_away(size, folded):
+    text = class_page([row(f"s{i:02d}", FIRST) for i in range(size)], QUESTIONS)
+    assert (f"All {size} students" in Page(text).text) == folded
+    assert text.count('href="feedback/') == size
+
+
+def test_answers_that_didnt_run_are_listed_by_their_reason():
+    def broken(name: str, question, note: str):
+        return row(name, question, points=0, lines=[], note=note)
+
+    open_bracket = "cell 6, line 2: '(' was never closed"
+    rows = [broken("ana", FIRST, "cell 2 didn't end"), broken("bo", SECOND, open_bracket)]
+    rows += [broken("ana", SECOND, open_bracket), broken("bo", FIRST, open_bracket)]
+    rows += [row("cy", FIRST, holds=False, note="IndexError"), missing("cy", SECOND, "not there")]
+    found = [(one.questions, one.answers, one.students) for one in not_run(rows, ASKED)]
+    assert found == [("03.1, 03.2", 3, ("ana", "bo")), ("03.1", 1, ("ana",))]
+    text = Page(class_page(rows, QUESTIONS)).text
+    listed = text[text.index("Answers that didn't run") : text.index("Isolation")]
+    assert open_bracket in listed and "3 answers" in listed and "cell 2 didn't end" in listed
+    assert "IndexError" not in listed and "not there" not in text
+    assert "didn't run" not in Page(class_page(rows[-2:], QUESTIONS)).text
+
+
+def test_sentences_for_a_person_wrap_on_a_narrow_screen():
+    why = "two notebooks: " + ", ".join(f"a{i}.ipynb" for i in range(9))
+    shown = Page(class_page([open_row("ana", FIRST, "unclear", why)], QUESTIONS))
+    assert {"class": "prose"} in shown.all("table")
+    scrolled = [one["aria-label"] for one in shown.all("div") if one.get("class") == "scroll"]
+    assert scrolled == ["Students", "Questions"], "numbers may need it, prose may not"
 
 
 def test_packages_that_are_not_here_are_counted_and_no_file_is_blamed():

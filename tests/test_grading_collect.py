@@ -178,6 +178,16 @@ def test_folders_in_a_students_zip_are_nobody(tmp_path):
     assert whose(tmp_path) == [("ana", "03"), ("ana", "04"), ("ana", "06"), ("ben", "03")]
 
 
+def test_a_students_zip_of_others_names_takes_nothing_from_them(tmp_path):
+    theirs = {
+        f"{name}/03_masks.ipynb": notebook(f"x = '{name}'") for name in ("adam", "bob", "zoe")
+    }
+    own = {"adam/03_masks.ipynb": MASKS, "zoe/03_masks.ipynb": MASKS}
+    lay(tmp_path, own | {"mal.zip": zipped(theirs)})
+    found = {(who, problem) for who, _, _, problem in rows(tmp_path)}
+    assert {("adam", ""), ("zoe", "")} <= found and "bob" not in {who for who, _ in found}
+
+
 def test_sections_as_zips(tmp_path):
     sections = [("ana", "ben", "cleo"), ("dan", "eva", "fay")]
     zips = {

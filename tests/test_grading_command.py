@@ -181,6 +181,24 @@ def test_a_finished_run_is_resumed_without_grading_anything(place, copy, monkeyp
     assert reports(copy) == reports(place / "whole")
 
 
+def test_points_by_hand_outlive_a_resume_and_a_merge(place, copy, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    resume = [place / "class", "--key", place / "key", "--out", copy, "--resume"]
+    merge = ["merge", place / "whole", "--out", tmp_path / "merged"]
+    (tmp_path / "merged").mkdir()
+    mine = b"student,question,of,points,why\ndia,02.1 scores,7,3,nearly\n"
+    for folder, given in ((copy, resume), (tmp_path / "merged", merge)):
+        before = (folder / "by_hand.csv").write_bytes(mine)
+        assert grade(*given) == grade(*given) == 0
+        assert (folder / "by_hand.csv").read_bytes()[:before] == mine
+        assert "\ndia,3,0," in (folder / "gradebook.csv").read_text("utf-8")
+        assert row(folder, "dia", "02.1")["points"] == 0, "results are the grader's"
+    (copy / "by_hand.csv").write_bytes(mine.replace(b",3,", b",8,"))
+    assert grade(*resume) == 2
+    assert "by_hand.csv, line 2: 8 points are more than the 7 of 02.1" in capsys.readouterr().err
+    assert "\ndia,3,0," in (copy / "gradebook.csv").read_text("utf-8")
+
+
 def never(tasks, key, jobs):
     assert not tasks
     return iter(())

@@ -105,6 +105,11 @@ def of_a_call(source: str) -> dict:
     return {"note": "", "isolation": "full", "cpu_ms": 2.5} | said
 
 
+def test_a_very_long_name_is_cut_and_stays_its_own():
+    names = {row_of.named("x" * 400 + end) for end in "ab"} | {row_of.named("ana")}
+    assert len(names) == 3 and max(map(len, names)) <= 200 and "ana" in names
+
+
 IMPORTS_INSIDE = "def softmax(scores):\n    import no_such.part\n    return scores.softmax(-1)"
 
 

@@ -1,5 +1,6 @@
 """What crosses the line comes out as it went in, and what isn't a message is refused."""
 
+import collections
 import json
 import socket
 import struct
@@ -63,6 +64,16 @@ def test_tensors(ends, dtype):
     x = torch.arange(24).reshape(2, 3, 4).to(dtype).transpose(0, 2)
     got = crossed(x, ends)
     assert got.dtype == dtype and torch.equal(got.double(), x.double())
+
+
+def test_what_comes_one_after_another_crosses_as_a_list(ends):
+    values = [iter([1, 2]), (x for x in [3]), {4: 5}.keys(), collections.deque([6]), map(abs, [-7])]
+    assert crossed(values, ends) == [[1, 2], [3], [4], [6], [7]]
+
+
+def test_an_array_of_no_axes_stays_one(ends):
+    got = crossed(np.array(7), ends)
+    assert got.shape == () and got == 7
 
 
 def test_what_is_saved_is_what_the_library_saves():

@@ -18,6 +18,7 @@ from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.plan import asked_of, begin, part_of, wanted
 from course_lib.grading.pool import Task, graded
+from course_lib.grading.reports.by_hand import counted_by_hand
 from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
@@ -104,7 +105,7 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     if arguments.resume:
         print(resumed(now, keys, known))
     rows = read(path, keys)
-    write_reports(rows, questions, arguments.out)
+    rows = write_reports(rows, questions, arguments.out)
     print(summary(rows, arguments.out))
     return 0
 
@@ -131,7 +132,7 @@ def merged(parts: list[Path], out: Path) -> int:
     rows = merge(paths, out / "results.jsonl")
     graded = {row["question"] for row in rows}
     chapters = {name.split(".")[0] for name in graded}
-    write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out)
+    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out)
     print(summary(rows, out))
     return 0
 
@@ -160,14 +161,19 @@ def grade_into(results: Results, tasks: list[Task], rows: Rows) -> None:
             bar.update()
 
 
-def write_reports(rows: list[dict], questions: list[Question], out: Path) -> None:
-    """Everything that is drawn from the rows; the same rows give the same bytes."""
+def write_reports(rows: list[dict], questions: list[Question], out: Path) -> list[dict]:
+    """Everything that is drawn from the rows; the same rows give the same bytes.
+
+    Returns the rows with the points that a person gave.
+    """
+    rows = counted_by_hand(rows, out / "by_hand.csv")
     write_gradebook(rows, questions, out / "gradebook.csv")
     write(out / "canvas.csv", canvas(rows, questions))
     write(out / "moodle.csv", moodle(rows, questions))
     write_feedback(rows, questions, out / "feedback")
     write_gradescope(rows, questions, out / "gradescope")
     write_class(rows, questions, out / "class.html")
+    return rows
 
 
 def resumed(now: int, keys: set[Key], known: set[str]) -> str:

@@ -33,9 +33,7 @@ def reaches_out(pieces: tuple[tuple[str, str], ...], is_kernel: bool) -> str:
     """The first thing in an answer's code that could reach what watches it, or ""."""
     try:
         return with_room(lambda: _first(pieces, is_kernel))
-    except ValueError:  # Python doesn't show a number of thousands of digits
-        return "a number of thousands of digits"
-    except RecursionError:
+    except (RecursionError, ValueError):  # thousands of brackets, or of a number's digits
         return "The code is nested too deeply to be read"
 
 

@@ -8,22 +8,26 @@ from pathlib import Path
 from urllib.parse import quote
 
 from course_lib.checks.question import Question
+from course_lib.grading.reports.for_a_person import (
+    list_of_students,
+    not_run,
+    packages,
+    waiting,
+)
 from course_lib.grading.reports.gradebook import Standing, chapters, standings
 from course_lib.grading.reports.output import file_names, line, write
 from course_lib.grading.reports.pages import render
 from course_lib.grading.reports.rows import (
     GRADED,
     MISSING,
-    WITHOUT_POINTS,
     asked,
     by_student,
     doubts,
-    package,
 )
 
 LINK = "feedback/{}.html"
+LISTED_AT_MOST = 40  # students, before their list is folded away
 BINS = 11  # tenths of the points, and all of them
-PATH_AT_MOST = 300
 
 
 @dataclass(frozen=True)
@@ -62,24 +66,6 @@ class Shared:
     failing: tuple[dict, ...]
 
 
-@dataclass(frozen=True)
-class Waiting:
-    """A file that a person must look at, with a row for each reason and the questions it is of."""
-
-    student: str
-    path: str
-    reasons: tuple[tuple[str, dict], ...]
-
-
-@dataclass(frozen=True)
-class Package:
-    """What answers import and this machine doesn't have, and whose answers wait for it."""
-
-    name: str
-    answers: int
-    students: tuple[str, ...]
-
-
 def class_page(rows: Iterable[dict], questions: Iterable[Question]) -> str:
     """The page about a class."""
     rows = sorted(rows, key=lambda row: (row["student"], row["question"]))
@@ -92,7 +78,9 @@ def class_page(rows: Iterable[dict], questions: Iterable[Question]) -> str:
         students=students,
         pages=pages,
         questions=columns,
-        chapters=len({question.chapter for question in columns}),
+        chapters=list(chapters(columns)),
+        listed=list_of_students(rows, standing, columns),
+        listed_at_most=LISTED_AT_MOST,
         bins=histogram(standing, columns),
         without_total=[one.student for one in standing if one.open],
         totals=sorted(_totals(standing, columns)),
@@ -104,6 +92,7 @@ def class_page(rows: Iterable[dict], questions: Iterable[Question]) -> str:
         single=[one for one in unknown if len(one.students) == 1],
         waiting=waiting(rows, columns),
         packages=packages(rows),
+        not_run=not_run(rows, columns),
         doubted=[(row, doubts(row)) for row in rows if doubts(row)],
         isolation=sorted(Counter(row["isolation"] for row in rows if row["isolation"]).items()),
     )
@@ -182,39 +171,6 @@ def _failing(row: dict) -> tuple[dict, ...]:
     if len(failing) > 1 and len({found["fact"] for found in failing}) == 1:
         return (failing[0] | {"property": f"{len(failing)} properties of {len(lines)}"},)
     return failing
-
-
-def waiting(rows: Iterable[dict], columns: list[Question]) -> list[Waiting]:
-    """What a person must look at, a file at a time; what only lacks a package isn't here."""
-    files: dict[tuple[str, str], dict[tuple[str, str], list[dict]]] = {}
-    for row in rows:
-        if row["status"] in WITHOUT_POINTS and not package(row):
-            reasons = files.setdefault((row["student"], row["path"]), {})
-            reasons.setdefault((row["status"], row["note"]), []).append(row)
-    return [
-        Waiting(student, path, tuple((_in_short(r, columns), r[0]) for r in reasons.values()))
-        for (student, path), reasons in sorted(files.items())
-    ]
-
-
-def _in_short(rows: list[dict], columns: list[Question]) -> str:
-    """The questions of the rows, a whole chapter by its number."""
-    ids = {row["question"] for row in rows}
-    words = []
-    for chapter, part in chapters(columns).items():
-        found = [question.id for question in part if question.id in ids]
-        words += [f"chapter {chapter}"] if len(found) == len(part) > 1 else found
-    return ", ".join(words)
-
-
-def packages(rows: Iterable[dict]) -> list[Package]:
-    """The packages that this machine lacks; those that most answers wait for come first."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        if name := package(row):
-            found.setdefault(name, []).append(row["student"])
-    made = [Package(name, len(who), tuple(sorted(set(who)))) for name, who in found.items()]
-    return sorted(made, key=lambda one: (-one.answers, one.name))
 
 
 def write_class(rows: Iterable[dict], questions: Iterable[Question], path: Path) -> None:

@@ -13,6 +13,7 @@ from course_lib.grading.reports.gradebook import chapters
 from course_lib.grading.reports.output import file_names, line, visible, write
 from course_lib.grading.reports.pages import render
 from course_lib.grading.reports.rows import (
+    BY_HAND,
     MISSING,
     NOT_GRADED,
     UNCLEAR,
@@ -27,6 +28,7 @@ WAITS = {
     UNREADABLE: "What you handed in for this couldn't be read.",
     NOT_GRADED: "This answer isn't graded yet.",
 }
+JUDGED = "A person gave the points for this answer."
 NO_COST = "A person looks at it, and until then it costs you nothing."
 
 
@@ -80,10 +82,10 @@ def tell(row: dict | None, question: Question) -> Told:
         return Told(question, status, 0, notes=(note or default,))
     lines = _shown(row)
     hint = _hint(row) if row["mistake"] else ""
-    notes = [note] if note else []
+    notes = [text for text in (JUDGED if status == BY_HAND else "", note) if text]
     if not hint and any(OVERWRITES in found["fact"] for found in lines):
         notes.append(IN_PLACE)
-    elif not hint and not note and len(lines) > 1 and row["points"] < question.points:
+    elif not hint and not notes and len(lines) > 1 and row["points"] < question.points:
         notes.append(UNNAMED)
     reread = line(row["reread"]) if hint else ""
     printed = visible(row["printed"].strip("\n"), PRINTED_AT_MOST, lines=True)

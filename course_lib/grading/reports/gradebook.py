@@ -1,9 +1,9 @@
 """gradebook.csv: a line a student, safe to open in a spreadsheet, and the forms that others import.
 
-A cell without points is empty, never 0: a person fills it in. So is the total of a student with
-such a cell, because a sum of what is there would be read as a grade. The note beside it says what
-the sum is so far and what is missing. What wasn't handed in is 0 here, with a note; in the forms
-that others import it is no grade.
+A cell without points is empty, never 0, until a person gives them in by_hand.csv. So is the total
+of a student with such a cell, because a sum of what is there would be read as a grade. The note
+beside it says what the sum is so far and what is missing. What wasn't handed in is 0 here, with a
+note; in the forms that others import it is no grade.
 """
 
 import re
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from course_lib.checks.question import Question
 from course_lib.grading.reports.output import visible, write
-from course_lib.grading.reports.rows import asked, by_student, is_absent
+from course_lib.grading.reports.rows import BY_HAND, asked, by_student, is_absent
 
 BOM = "\ufeff"  # else Excel reads UTF-8 as the code page of the machine
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a cell that begins with one is computed, not shown
@@ -93,6 +93,8 @@ def gradebook(rows: Iterable[dict], questions: Iterable[Question]) -> str:
         notes = [f"{one.so_far} points so far", ", ".join(open_ones)] if open_ones else []
         lacking = [name for name, part in parts.items() if one.absent >= {q.id for q in part}]
         notes += [f"nothing handed in for {', '.join(lacking)}"] if lacking else []
+        judged = [id for id, status in one.status.items() if status == BY_HAND]
+        notes += [f"by hand: {', '.join(judged)}"] if judged else []
         points = [*one.points.values(), *sums, one.sum(columns)]
         table.append([one.student, *points, len(open_ones), "; ".join(notes)])
     return BOM + csv_text(table)
@@ -155,15 +157,19 @@ def csv_text(table: Iterable[Sequence[Cell]], but: str = "") -> str:
     )
 
 
+def as_text(value: str) -> str:
+    """What a cell holds of a text, so that it stays one."""
+    text = visible(value, 300)
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
+
+
 def _cell(value: Cell) -> str:
     """One cell: a number, nothing, or a text that stays a text."""
     if value is None:
         return ""
     if isinstance(value, int):
         return str(value)
-    text = visible(value, 300)
-    if text.lstrip(" ").startswith(FORMULA):
-        text = f"'{text}"
+    text = as_text(value)
     # A semicolon or a tab divides cells too where the machine's settings say so.
     return text if NEEDS_NO_QUOTES.fullmatch(text) else '"' + text.replace('"', '""') + '"'
 

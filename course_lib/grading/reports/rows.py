@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # it loads torch, and files of results are read without it
 GRADED, MISSING = "graded", "missing"
 UNCLEAR, UNREADABLE, NOT_GRADED = "unclear", "unreadable", "not graded"
 WITHOUT_POINTS = (UNCLEAR, UNREADABLE, NOT_GRADED)  # a person looks; never zero
+BY_HAND = "by hand"  # points of a person; never in results.jsonl
 LACKS = "{} isn't installed here. If you know it, install it, and grade again with --resume."
 LOOK = "a person has to look"
 LINES_AT_MOST = 50
@@ -91,8 +92,8 @@ ROW: dict[str, Callable[[object], bool]] = {
 
 def fitted(row: dict) -> dict:
     """The row with what others wrote into it cut to what a row may hold."""
-    long = {field: most for field, most in FREE.items() if len(row[field]) > most}
-    return row | {field: row[field][: most - 1] + CUT for field, most in long.items()}
+    long = {field: most for field, most in FREE.items() if len(str(row.get(field))) > most}
+    return row | {field: str(row[field])[: most - 1] + CUT for field, most in long.items()}
 
 
 def checked(row: object) -> dict:

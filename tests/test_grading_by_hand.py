@@ -1,0 +1,154 @@
+"""by_hand.csv: a person's points count everywhere, and nothing that a person wrote is lost."""
+
+import csv
+import io
+import json
+
+import pytest
+from made_rows import ASKED, NAMES, absent, open_row, row, shuffled, with_mistake
+from test_grading_feedback import Page
+
+from course_lib.checks import QUESTIONS
+from course_lib.grading.command import write_reports
+from course_lib.grading.reports.by_hand import counted_by_hand, points_in
+from course_lib.grading.reports.rows import LOOK, ResultsError
+
+FIRST, SECOND = ASKED[:2]
+OTHER = next(question for question in ASKED if question.chapter == "04")
+HEAD = "student,question,of,points,why\r\n"
+
+
+def doubted(student: str, question) -> dict:
+    """A row with a line, its second, that no machine can tell."""
+    found = row(student, question)
+    found["lines"][1] |= {"holds": False, "fact": f"it reaches out: {LOOK}"}
+    points = question.points - found["lines"][1]["points"]
+    return found | {"points": points, "note": f"No machine can tell, so {LOOK}: x."}
+
+
+def lines(path) -> list[dict]:
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+
+
+def test_a_line_an_answer_that_waits_and_no_other(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    rows = [open_row("bo", FIRST, "unclear", "two notebooks"), doubted("ana", SECOND)]
+    rows += [row("ana", FIRST), row("bo", SECOND, holds=False), absent("cy", FIRST)]
+    assert counted_by_hand(shuffled(rows), path) == sorted(
+        rows, key=lambda one: (one["student"], one["question"])
+    )
+    ana, bo = lines(path)
+    assert [ana[name] for name in ("student", "question", "points")] == ["ana", "03.2 padding", ""]
+    assert ana["of"] == f"{SECOND.points}"
+    assert ana["why"].startswith(f"{rows[1]['points']} points so far, and no machine can tell: ")
+    assert bo["question"] == "03.1 causal" and bo["why"] == "unclear: two notebooks"
+    counted_by_hand(rows[2:], tmp_path / "none.csv")
+    assert not (tmp_path / "none.csv").exists(), "nothing waits"
+
+
+def test_what_stands_there_is_kept_to_the_byte(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    mine = "\ufeffwhy;points ;student;question;of;seen by\r\nlate, ok;2;ana;03.1;6;me"
+    path.write_bytes(mine.encode())
+    rows = [open_row("ana", FIRST), open_row("bo", SECOND), row("ana", SECOND)]
+    found = counted_by_hand(rows, path)
+    assert [one["points"] for one in found] == [2, SECOND.points, None]
+    data = path.read_bytes()
+    assert data.startswith(mine.encode() + b"\r\n") and data.count(b"\r\n") == 3
+    assert data.decode().splitlines()[2] == '"not graded";"";"bo";"03.2 padding";6;""'
+    assert counted_by_hand(rows, path) == found and path.read_bytes() == data
+
+
+def test_points_of_a_person_count_in_every_report(tmp_path):
+    rows = [open_row("ana", FIRST, "unclear", "No cell defines causal."), row("ana", OTHER)]
+    rows += [with_mistake("bo", FIRST), absent("bo", OTHER)]
+    text = HEAD + f"ana,03.1 causal,6,4,x\r\nbo,03.1,6,6,\r\nbo,04.1,{OTHER.points},3,late\r\n"
+    (tmp_path / "by_hand.csv").write_text(text, newline="")
+    written = write_reports(rows, QUESTIONS, tmp_path)
+    assert (tmp_path / "by_hand.csv").read_bytes() == text.encode()
+    assert [one["points"] for one in written] == [4, OTHER.points, 6, 3]
+    totals = {"ana": 4 + OTHER.points, "bo": 9}
+    for one in csv.DictReader(io.StringIO((tmp_path / "gradebook.csv").read_text("utf-8-sig"))):
+        assert one[f"total (of {6 + OTHER.points})"] == f"{totals[one['student']]}"
+        assert one["needs a person"] == "0" and "by hand: 03.1" in one["note"]
+    assert (tmp_path / "canvas.csv").read_text().splitlines()[-1] == "bo,,bo,,6,3"
+    assert (tmp_path / "moodle.csv").read_text().splitlines()[1] == f"ana,4,{OTHER.points}"
+    scope = json.loads((tmp_path / "gradescope" / "ana" / "results.json").read_text())
+    assert scope["score"] == totals["ana"] and scope["output"] == ""
+    ana, bo = (Page((tmp_path / "feedback" / f"{n}.html").read_text()).text for n in totals)
+    assert "4 of 6 points A person" not in bo and ana.count("A person gave the points") == 1
+    assert bo.count("A person gave the points") == 2 and "not yet" not in bo
+    assert rows[2]["says"] not in bo and "No cell defines causal." in ana
+    page = Page((tmp_path / "class.html").read_text("utf-8")).text
+    assert "Every answer has its points" in page and "no total yet" not in page
+
+
+def test_a_doubt_is_gone_when_a_person_has_looked(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    path.write_text(HEAD + "ana,03.2,6,5,\nbo,03.2,6,,\n")
+    ana, bo = counted_by_hand([doubted("ana", SECOND), doubted("bo", SECOND)], path)
+    assert LOOK not in f"{ana['lines']}{ana['note']}" and ana["points"] == 5
+    assert len(ana["lines"]) == len(bo["lines"]) - 1 and bo == doubted("bo", SECOND)
+
+
+def test_whoever_they_are_their_line_is_found_again(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    rows = [open_row(name, FIRST, note="=1+1\x07") for name in NAMES]
+    counted_by_hand(rows, path)
+    for cell in (cell for one in lines(path) for cell in one.values()):
+        assert not cell.lstrip(" ").startswith(tuple("=+-@\t\r＝"))
+    filled = path.read_text("utf-8-sig").replace('6,""', "6,5")
+    path.write_text(filled, encoding="utf-8", newline="")
+    assert [one["points"] for one in counted_by_hand(rows, path)] == [5] * len(NAMES)
+
+
+@pytest.mark.parametrize(
+    "text, number, said",
+    [
+        (HEAD + "ana,03.1,6,most,\n", 2, "a whole number or empty, not 'most'"),
+        (HEAD + "ana,03.1,6,,\nana,03.1,6,4.5,\n", 3, "not '4.5'"),
+        (HEAD + "\nana,03.1,6,-1,\n", 3, "not '-1'"),
+        (HEAD + "ana,03.1,6,7,\n", 2, "7 points are more than the 6 of 03.1"),
+        (HEAD + "ana,3.1,6,5,\n", 2, "no question is '3.1'; one is 01.1 call_shapes"),
+        (HEAD + "ana,,6,5\n", 2, "no question is ''"),
+        (HEAD + 'bo,03.1,6,,"two\nlines"\neve,03.1,6,5,\n', 4, "no student is 'eve'"),
+        (HEAD + "ana,03.1,6,5,\nana,03.1,6,4,\n", 3, "a line above gives other points"),
+        (HEAD + "'=x,03.1,6,5,\n", 2, "two students are"),
+        ("student,question,of,why\n", 1, "no column is 'points'"),
+        ("\ufeffstudent;question;of;points;why\nana;03.1;6;8;\n", 2, "8 points are more"),
+        (HEAD + f"ana,03.1,6,5,{'x' * 140_000}\n", 2, "field larger"),
+    ],
+)
+def test_what_cant_be_meant_is_said_before_anything_is_written(tmp_path, text, number, said):
+    path = tmp_path / "by_hand.csv"
+    path.write_text(text, newline="")
+    rows = [open_row(name, FIRST) for name in ("ana", "bo", "=x", "'=x")]
+    with pytest.raises(ResultsError) as error:
+        write_reports(rows, QUESTIONS, tmp_path)
+    assert f"{path}, line {number}: " in str(error.value) and said in str(error.value)
+    assert [one.name for one in tmp_path.iterdir()] == ["by_hand.csv"]
+    assert path.read_bytes() == text.encode()
+
+
+def test_a_line_without_points_is_never_at_fault(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    text = HEAD + "left,03.1 causal,6,,\nana,99.9 gone,6,,\n\nana\n'=x,03.1,6,,\n"
+    path.write_text(text, newline="")
+    rows = [open_row("=x", FIRST), open_row("'=x", FIRST), row("ana", FIRST)]
+    assert [one["points"] for one in counted_by_hand(rows, path)] == [None, None, 6]
+    assert path.read_bytes() == text.encode(), "both of those look like that line"
+
+
+def test_another_encoding_is_said(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    path.write_bytes((HEAD + "Jos\xe9,03.1,6,5,\n").encode("latin-1"))
+    with pytest.raises(ResultsError, match=r"by_hand\.csv, line 2: save it as CSV UTF-8"):
+        counted_by_hand([open_row("José", FIRST)], path)
+
+
+def test_a_chapter_that_isnt_graded_now_keeps_its_lines(tmp_path):
+    text = HEAD + "ana,04.1,8,3,\nana,03.1,6,0,\n"
+    assert points_in(text, [row("ana", FIRST)], tmp_path) == {
+        ("ana", "04.1"): 3,
+        ("ana", "03.1"): 0,
+    }
