@@ -525,6 +525,25 @@ def test_unreadable_says_why(data, says):
     assert str(raised.value).endswith(".") and "Traceback" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("fill(W)", True),
+        ("bisect.insort(W, 3)", True),
+        ("done = fill(W)", True),
+        ("torch.add(W, 1, out=W)", True),
+        ("last = next(W)", True),
+        ("print(W, len(W))", False),
+        ("fill(other)", False),
+        ("W.append(3)", False),  # it is run
+    ],
+)
+def test_what_isnt_run_and_may_change_a_table_of_the_answer_is_told(line, told):
+    sources = ["import bisect, torch\nW = [1]\nother = [2]\ndef fill(t):\n    t[0] = 3", line]
+    found = code(*sources, "def f(x):\n    return x + W[0]")
+    assert found.left_out == (("cell 2, line 1",) if told else ())
+
+
 # --- hostile code ---
 
 N = 40_000

@@ -33,6 +33,7 @@ from course_lib.grading.row import (
     blank,
     held_up,
     lacking,
+    left_out,
     not_run,
     of_verdict,
     told,
@@ -105,7 +106,8 @@ class Grader:
             answer = Answer(self.starter, question, code.pieces, **self._times)
             try:
                 row = self._judged(answer, question, student)
-                row |= {"note": " ".join(filter(None, [code.problem, row["note"]]))}
+                notes = [code.problem, row["note"], left_out(code, row, question)]
+                row |= {"note": " ".join(filter(None, notes))}
                 return lacking(row, question) or row
             except GraderFault:
                 if attempt == 2:

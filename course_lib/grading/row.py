@@ -14,6 +14,7 @@ from course_lib.checks.question import Question
 from course_lib.checks.verdict import UNWRITTEN, Verdict
 from course_lib.grading.confined.confine import FULL
 from course_lib.grading.confined.session import Answer
+from course_lib.grading.handed_in.answers import Code
 from course_lib.grading.handed_in.collect import Submission
 from course_lib.grading.handed_in.renamed import below_the_stub, renamed
 from course_lib.grading.handed_in.watched import reaches_out
@@ -25,6 +26,8 @@ WHY_AT_MOST = 300
 STUB_STANDS = "Nothing is written here yet."
 STUB_ABOVE = "The line that raises NotImplementedError stands above what {} answers."
 NOT_THERE = "No cell defines {}."
+LEFT_OUT = "Not run, and perhaps needed: {}."
+SHOWN = 3
 NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,100})'")
 
 
@@ -118,6 +121,14 @@ def lacking(row: dict, question: Question) -> dict | None:
         return None
     kept = {"isolation": row["isolation"], "cpu_ms": row["cpu_ms"]}
     return kept | {"status": NOT_GRADED, "points": None, "note": LACKS.format(found[1])}
+
+
+def left_out(code: Code, row: dict, question: Question) -> str:
+    """What a person should know of a wrong answer: what of its notebook wasn't run."""
+    if not code.left_out or row["points"] == question.points:
+        return ""
+    more = ", ..." if code.left_out[SHOWN:] else ""
+    return LEFT_OUT.format("; ".join(code.left_out[:SHOWN]) + more)
 
 
 def is_here(module: str) -> bool:

@@ -1,9 +1,11 @@
 """The slice of a notebook that an answer needs, found by reading: nothing is run here."""
 
 import ast
+import builtins
 import functools
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from course_lib.checks.guard import STUB
@@ -31,11 +33,13 @@ class Code:
     """The pieces that make an answer, to run in this order, each with its place.
 
     Without pieces nothing can be run, and `problem` says why. With them it says what else a person
-    should know: a cell that seems to define the answer as well, and isn't Python.
+    should know: a cell that seems to define the answer as well, and isn't Python. `left_out` are
+    the places of statements that aren't run and might change what the answer reads.
     """
 
     pieces: tuple[tuple[str, str], ...]
     problem: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def code_for(cells: list[tuple[str, str]], name: str) -> Code | None:
@@ -96,7 +100,16 @@ class _Notebook:
             return Code((), UNWRITTEN)
         kept = sorted(self._slice(name, chosen))
         pieces = tuple((self.statements[i].where, self.statements[i].source) for i in kept)
-        return Code(pieces, problem)
+        return Code(pieces, problem, tuple(self._left_out(kept)))
+
+    def _left_out(self, kept: list[int]) -> Iterator[str]:
+        """Calls that a table of the answer is given to: fill(W), insort(D, 3)."""
+        needed = {name for i in kept for name in self.statements[i].needs} - self.functions
+        tables = {n for n in needed if self.binders[n] and not self._is_module(n)}
+        for i, statement in enumerate(self.statements):
+            calls = (node for node in here(statement.node) if isinstance(node, ast.Call))
+            if i not in kept and any(tables & _given(call) for call in calls):
+                yield statement.where
 
     def _definitions(self, name: str) -> list[int] | None:
         """Which statements define the answer: an empty list for a stub alone, None for nothing."""
@@ -180,6 +193,14 @@ class _Notebook:
         """Bound by imports alone: a call of its functions changes nothing of the answer's own."""
         own = self.binders.get(name, ())
         return bool(own) and all(isinstance(self.statements[i].node, IMPORTS) for i in own)
+
+
+def _given(call: ast.Call) -> set[str]:
+    """The names that are handed to a call, but for Python's own functions, which only read."""
+    if hasattr(builtins, getattr(call.func, "id", "")) and call.func.id != "next":
+        return set()
+    values = [*call.args, *[keyword.value for keyword in call.keywords]]
+    return {value.id for value in values if isinstance(value, ast.Name)}
 
 
 def is_stub(node: ast.AST) -> bool:
