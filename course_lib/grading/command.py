@@ -13,7 +13,7 @@ from course_lib.checks import QUESTIONS
 from course_lib.checks.question import Question
 from course_lib.grading import doctor
 from course_lib.grading.confined.process import GraderFault
-from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect
+from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect, place_of
 from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.plan import asked_of, begin, part_of, wanted
@@ -68,7 +68,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return merged(others, arguments.out)
     if others:
         raise UsageError(f"One folder or zip at a time, not {len(arguments.submissions)}.")
-    if arguments.out.resolve().is_relative_to(first.resolve()):
+    if arguments.out.resolve().is_relative_to(place_of(first).resolve()):
         raise UsageError(f"--out {arguments.out} lies in {first}, among what was handed in.")
     if arguments.shard and not arguments.key:
         raise UsageError("--shard needs --key FILE, the same for all parts.")

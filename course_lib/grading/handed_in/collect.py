@@ -59,7 +59,7 @@ def collect(folder: Path) -> list[Submission]:
     folder = Path(folder)
     if not folder.exists():
         raise NothingHandedIn(f"{folder} doesn't exist. {LAYOUTS}")
-    place = _submitted(folder)
+    place = place_of(folder)
     found = list(find(place))
     students = students_of([one.parts for one in found], wrapped=place.name != "submitted")
     if _are_of_one(found, students):
@@ -73,7 +73,7 @@ def collect(folder: Path) -> list[Submission]:
     return sorted(submissions, key=lambda s: (s.student, s.chapter, s.path))
 
 
-def _submitted(folder: Path) -> Path:
+def place_of(folder: Path) -> Path:
     """The place to look in: of nbgrader's course folder, only what students handed in."""
     inner = folder / "submitted"
     return inner if inner.is_dir() and not inner.is_symlink() else folder
