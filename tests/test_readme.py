@@ -29,3 +29,13 @@ def test_the_times_and_sizes_are_those_of_the_stored_run():
             said = f"{size / 2**30:.1f} GiB" if size > 2**30 else f"{size / 2**20:.0f} MiB"
             way = {"tiled": "`tiled_attention`"}.get(row["way"], row["way"])
             assert re.search(rf"\| {way}.* \| {row['times_flash']:.2f} \| {said} \|", text), way
+
+
+def test_figures_of_grading_are_those_of_the_stored_run():
+    stored = json.loads((README.parent / "benchmarks" / "grading.json").read_text())
+    text = README.read_text(encoding="utf-8")
+    assert f"{stored['submissions']} notebooks of five answers" in text
+    assert f"took {stored['wall']:.1f} seconds" in text
+    assert f"{stored['ms_mean_well_meant']:.1f} ms of CPU" in text
+    assert f"nbgrader used {stored['ratio']:.0f} times" in text
+    assert stored["unearned"] == stored["without_points"] == 0
