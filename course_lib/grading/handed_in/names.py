@@ -113,7 +113,7 @@ def _wraps(top: str, inner: list[tuple[str, ...]], alone: bool) -> bool:
     One student's zip may have folders too; but then no two of them hold the same chapter.
     """
     stem = ENDING.sub("", top)
-    if not all(inner) or any(p.fullmatch(stem) for p in (MOODLE, CANVAS, BLACKBOARD)):
+    if not all(inner) or _by_platform(stem):
         return False  # a platform named it for one student, whoever's names are in it
     if alone and (GENERIC.fullmatch(stem) or _is_chapter(stem)):
         return True
@@ -141,16 +141,19 @@ def _who(parts: tuple[str, ...]) -> Who:
 
 def from_platform(file: str) -> Who:
     """The student for whom a platform named a file, of whatever kind it is."""
-    stem = file.rpartition(".")[0]
-    found = next(filter(None, (p.fullmatch(stem) for p in (MOODLE, CANVAS, BLACKBOARD))), None)
+    found = _by_platform(file.rpartition(".")[0])
     return Who(found["name"].strip(EDGES), found["id"]) if found else Who("")
+
+
+def _by_platform(stem: str) -> re.Match | None:
+    """What a learning platform put into a name, if one made it."""
+    return next(filter(None, (p.fullmatch(stem) for p in (MOODLE, CANVAS, BLACKBOARD))), None)
 
 
 def _who_named(stem: str) -> Who:
     """The student that the name of a file begins with, or where it begins with none, ends with."""
-    for platform in (MOODLE, CANVAS, BLACKBOARD):
-        if found := platform.fullmatch(stem):
-            return Who(found["name"].strip(EDGES), found["id"])
+    if found := _by_platform(stem):
+        return Who(found["name"].strip(EDGES), found["id"])
     _, before, after = _chapter_in(stem)
     while (shorter := COPY.sub("", after)) != after:
         after = shorter
@@ -163,10 +166,8 @@ def _who_named(stem: str) -> Who:
 def _rest(name: str) -> str:
     """What a platform left of the file's own name."""
     stem = ENDING.sub("", name)
-    for platform in (MOODLE, CANVAS, BLACKBOARD):
-        if found := platform.fullmatch(stem):
-            return found["rest"] or ""
-    return stem
+    found = _by_platform(stem)
+    return found["rest"] or "" if found else stem
 
 
 def _is_chapter(folder: str) -> bool:
