@@ -1,5 +1,6 @@
 """Processes for answers: forked from a warm one, and begun afresh where no fork is safe."""
 
+import subprocess
 import sys
 
 import psutil
@@ -25,6 +26,20 @@ def softmax(scores):
     return scores.softmax(-1)
 """
 GONE = "import os\ndef softmax(scores):\n    os._exit(0)\n"
+ORPHAN = """import os, time
+from course_lib.grading.confined.confine import end_with
+parent = os.getpid()
+if os.fork() == 0:
+    end_with(parent)
+    print("it begins", flush=True)
+elif os.fork() == 0:
+    while os.getppid() == parent:
+        time.sleep(0.01)
+    end_with(parent)
+    print("it goes on", flush=True)
+else:
+    os.wait()
+"""
 
 
 @pytest.fixture(params=[Fresh, pytest.param(Warm, marks=pytest.mark.skipif(
@@ -75,6 +90,13 @@ def test_a_twin_forks_as_the_first_does_and_slow_is_not_endless():
     finally:
         twin.close()
         first.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a parent's death isn't told")
+def test_a_process_whose_parent_ended_before_it_asked_to_be_told_ends_too():
+    """A sleeping answer was left behind: the command had been killed as it was forked."""
+    said = subprocess.check_output([sys.executable, "-c", ORPHAN], text=True, timeout=100)
+    assert said == "it begins\n"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a fresh process counts its imports")

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import socket
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import psutil
 import torch
 
 from course_lib.checks import find
-from course_lib.grading.confined.confine import WALLS, end_with_parent
+from course_lib.grading.confined.confine import WALLS
 from course_lib.grading.confined.process import GraderFault, Warm
 from course_lib.grading.grade import Grader
 from course_lib.grading.handed_in.collect import Submission
@@ -177,7 +178,8 @@ def _work(
     orders: socket.socket | None,
 ) -> None:
     """What a worker does until its line is closed."""
-    end_with_parent()
+    ends = multiprocessing.parent_process().sentinel
+    threading.Thread(target=_end_when, args=(ends,), daemon=True).start()
     torch.set_num_threads(1)
     grader = Grader(key, slot, walls, orders)
     try:
@@ -189,3 +191,9 @@ def _work(
             line.send(None)
     except (EOFError, OSError, KeyboardInterrupt):
         grader.close()
+
+
+def _end_when(command: int) -> None:
+    """End this process when the command has, however that ended: its parent is the fork server."""
+    wait([command])
+    os._exit(1)

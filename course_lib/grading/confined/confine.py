@@ -197,14 +197,16 @@ def prepare() -> None:
     _open_to_all(Path(sys.base_prefix), Path(sys.prefix))
 
 
-def hide() -> None:
+def hide(parent: int) -> None:
     """Let no process of the same user look into this one, and end with the one that made it."""
     if sys.platform == "linux":
         _system().prctl(_DUMPABLE, 0, 0, 0, 0)
-        end_with_parent()
+        end_with(parent)
 
 
-def end_with_parent() -> None:
-    """Be killed when the parent process ends, however that ends."""
+def end_with(parent: int) -> None:
+    """Be killed when the parent process ends, however that ends; at once, if it has."""
     if sys.platform == "linux":
         _system().prctl(_PARENT_DEATH, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before it could be told to tell
+            os._exit(1)

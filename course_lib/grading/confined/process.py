@@ -166,8 +166,8 @@ def _python(entry: str, given: list[str], **more: object) -> subprocess.Popen:
     kept = {"PATH": os.defpath, "HOME": "/", "OMP_NUM_THREADS": "1"}
     kept["GLIBC_TUNABLES"] = TUNED
     kept |= {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP") if name in os.environ}
-    command = [sys.executable, "-I", "-c", START.format(entry), str(ROOT), *given]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, env=kept, **more)
+    command = [sys.executable, "-I", "-c", START.format(entry), str(ROOT), str(os.getpid())]
+    return subprocess.Popen([*command, *given], stdin=subprocess.DEVNULL, env=kept, **more)
 
 
 def walls_here() -> list[str]:

@@ -39,11 +39,12 @@ def _children(orders: socket.socket, walls: list[str]) -> None:
         if "twin" in order:
             orders = _twin(orders, ends[0])
             continue
+        me = os.getpid()
         pid = os.fork()
         if pid == 0:
             with contextlib.suppress(BaseException):
                 orders.close()
-                _confined(ends[0], walls, ruleset, order | {"ours": ours})
+                _confined(ends[0], walls, ruleset, order | {"ours": ours, "parent": me})
             os._exit(70)
         os.close(ends[0])
         orders.sendall(json.dumps({"pid": pid}).encode() + b"\n")
@@ -51,11 +52,12 @@ def _children(orders: socket.socket, walls: list[str]) -> None:
 
 def _twin(orders: socket.socket, end: int) -> socket.socket:
     """Fork another process like this, which takes its orders from elsewhere; each knows its own."""
+    parent = os.getpid()
     if os.fork() > 0:
         os.close(end)
         return orders
     orders.close()
-    confine.end_with_parent()
+    confine.end_with(parent)
     theirs = socket.socket(fileno=end)
     theirs.sendall(b"\n")
     return theirs
@@ -85,7 +87,7 @@ def _confined(end: int, walls: list[str], ruleset: int | None, order: dict) -> N
     if confine.landlock(ruleset):
         held.append("landlock")
         os.close(ruleset)
-    confine.hide()
+    confine.hide(order["parent"])
     if "seccomp" in walls and confine.seccomp():
         held.append("seccomp")
     child.serve(line, held, allowed, order["ours"])
@@ -105,9 +107,9 @@ def _cut_off(kept: set[int | None]) -> None:
     os.closerange(first, CLOSED_UP_TO)
 
 
-def forking(end: str, walls: str) -> None:
+def forking(parent: str, end: str, walls: str) -> None:
     """Fork children for the grader at the other end of a socket."""
-    confine.end_with_parent()
+    confine.end_with(int(parent))
     torch.set_num_threads(1)
     touched.warm_up()
     touched.rehearse()
@@ -115,7 +117,7 @@ def forking(end: str, walls: str) -> None:
         _children(socket.socket(fileno=int(end)), walls.split(","))
 
 
-def alone(port: str, word: str, walls: str, order: str) -> None:
+def alone(parent: str, port: str, word: str, walls: str, order: str) -> None:
     """Be the one child of this process."""
     torch.set_num_threads(1)
     touched.warm_up()
@@ -124,4 +126,5 @@ def alone(port: str, word: str, walls: str, order: str) -> None:
     chosen = walls.split(",")
     ruleset = confine.landlock_ruleset(confine.readable()) if "landlock" in chosen else None
     ours = [name for name in sys.modules if child.of_the_course(name)]
-    _confined(line.detach(), chosen, ruleset, json.loads(order) | {"ours": ours})
+    more = {"ours": ours, "parent": int(parent)}
+    _confined(line.detach(), chosen, ruleset, json.loads(order) | more)
