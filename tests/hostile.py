@@ -172,6 +172,11 @@ def loops() -> list[Kind]:
             earns=FULL - 1,
         ),
         imported("loop in C at import", "sum(range(1 << 60))"),
+        returning(
+            "sleep in a call that fills a table of a wrong answer",
+            "torch.softmax(scores, 0) * table[0]",
+            "import time\ntable = [1]\ndef fill(given):\n    time.sleep(3600)\ndone = fill(table)",
+        ),
         imported("sleep at import", "import time\ntime.sleep(3600)"),
         doing(
             "sleep in another thread while the first leaves",

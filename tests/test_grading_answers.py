@@ -542,6 +542,8 @@ def test_what_isnt_run_and_may_change_a_table_of_the_answer_is_told(line, told):
     sources = ["import bisect, torch\nW = [1]\nother = [2]\ndef fill(t):\n    t[0] = 3", line]
     found = code(*sources, "def f(x):\n    return x + W[0]")
     assert found.left_out == (("cell 2, line 1",) if told else ())
+    with_it = {*found.pieces, ("cell 2, line 1", line)}
+    assert set(found.whole) >= with_it if told else not found.whole
 
 
 # --- hostile code ---

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -10,6 +11,7 @@ import torch
 from course_lib.checks import find
 from course_lib.checks.guard import TimeLimit
 from course_lib.checks.judge import judge
+from course_lib.grading.confined import session
 from course_lib.grading.confined.process import Fresh, Warm, starter
 from course_lib.grading.confined.session import Answer, ProcessEnded
 from course_lib.grading.grade import Grader
@@ -99,17 +101,64 @@ def test_a_process_whose_parent_ended_before_it_asked_to_be_told_ends_too():
     assert said == "it begins\n"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a fresh process counts its imports")
-def test_after_one_endless_answer_the_others_of_the_notebook_get_less():
-    grader = Grader(b"a key for tests, of some length.")
+@pytest.fixture(scope="module")
+def grader():
+    if sys.platform != "linux":
+        pytest.skip("a fresh process counts its imports")
+    made = Grader(b"a key for tests, of some length.")
+    yield made
+    made.close()
+
+
+def test_after_one_endless_answer_the_others_of_the_notebook_get_less(grader):
     source = NEVER + NEVER.replace("softmax(scores)", "attention(q, k, v)")
     handed_in = Submission("ana", "02", "ana/02_attention.py", source.encode())
-    try:
-        rows = list(grader.rows(handed_in, [QUESTION, find("02.3")]))
-    finally:
-        grader.close()
+    rows = list(grader.rows(handed_in, [QUESTION, find("02.3")]))
     assert [row["points"] for row in rows] == [0, 0]
     assert rows[0]["cpu_ms"] > 2_200 > 1_700 > rows[1]["cpu_ms"] > 400
+
+
+FILLED = """import time, torch
+sign = [1]
+def fill(given):
+    {}
+def softmax(scores):
+    return torch.softmax(scores, 0) * sign[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "call", "mistake", "note"),
+    [
+        ("given[0] = 1", "", "over the batch", ""),
+        ("given[0] = 1", "done = fill(sign)", "over the batch", ""),
+        ("given[0] = -1", "done = fill(sign)", None, ""),
+        ("time.sleep(1_000)", "done = fill(sign)", "over the batch", "Not run, and perhaps needed"),
+        ("given.clear()", "done = fill(sign)", None, "The error arose at 02_attention.py, line 6"),
+    ],
+)
+def test_a_wrong_answer_is_judged_with_a_call_that_may_fill_its_table(
+    grader, does, call, mistake, note
+):
+    source = f"{FILLED.format(does)}\n{call}".encode()
+    [row] = grader.rows(Submission("ana", "02", "ana/02_attention.py", source), [QUESTION])
+    assert (row["points"], row["mistake"]) == (0, mistake)
+    assert row["note"].startswith(note) and bool(row["note"]) == bool(note)
+
+
+def test_a_slow_start_of_its_process_takes_nothing_from_an_answers_time(monkeypatch):
+    """On a busy machine a right answer had no time left, and no points."""
+    now, limits = [50.0], []
+
+    def fork(may_import):
+        now[0] += 300
+        said = {"found": True, "takes": [], "notes": []}
+        peer = SimpleNamespace(request=lambda *_: (said, []), lost=None)
+        return SimpleNamespace(peer=peer, walls=[], limit=lambda *given: limits.append(given))
+
+    monkeypatch.setattr(session.time, "monotonic", lambda: now[0])
+    assert answer(SimpleNamespace(fork=fork), RIGHT).found
+    assert limits == [(session.LOAD_SECONDS, 350 + session.QUESTION_SECONDS)]
 
 
 def test_linux_forks_and_others_do_not(monkeypatch):

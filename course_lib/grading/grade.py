@@ -23,7 +23,7 @@ from course_lib.grading.confined.session import (
     Answer,
 )
 from course_lib.grading.confined.watch import WALL
-from course_lib.grading.handed_in.answers import code_for
+from course_lib.grading.handed_in.answers import Code, code_for
 from course_lib.grading.handed_in.cells import Unreadable, cells
 from course_lib.grading.handed_in.collect import Submission
 from course_lib.grading.reports.rows import NOT_GRADED
@@ -102,13 +102,40 @@ class Grader:
         code = code_for(written, question.name)
         if code is None or not code.pieces:
             return not_run(written, question, code.problem if code else "")
+        row, late = self._run(code.pieces, question, student, self._times)
+        if late:
+            self._times = AFTERWARDS
+        if code.left_out and row["points"] < question.points:
+            row = self._with_left_out(row, code, question, student)
+        row["note"] = " ".join(filter(None, [code.problem, row["note"]]))
+        return lacking(row, question) or row
+
+    def _with_left_out(self, row: dict, code: Code, question: Question, student: str) -> dict:
+        """The row of an answer with what was left out of its slice, where that is no worse.
+
+        Such a statement may as well be a plot that takes a minute: so it gets little time, none
+        after a late answer, and its own lateness costs the others nothing.
+        """
+        if self._times is FIRST:
+            whole, _ = self._run(code.whole, question, student, AFTERWARDS)
+            both = {"cpu_ms": row["cpu_ms"] + whole["cpu_ms"]}
+            row |= both
+            if found := whole.get("lines"):
+                if found == row.get("lines"):  # it wasn't needed
+                    return row
+                if whole["points"] >= row["points"]:
+                    return whole | both
+        return row | {"note": f"{row['note']} {left_out(code)}".strip()}
+
+    def _run(
+        self, pieces: tuple[tuple[str, str], ...], question: Question, student: str, times: dict
+    ) -> tuple[dict, bool]:
+        """A part of the row, and whether the answer was late; again where the grader failed."""
         for attempt in (1, 2):
-            answer = Answer(self.starter, question, code.pieces, **self._times)
+            answer = Answer(self.starter, question, pieces, **times)
             try:
                 row = self._judged(answer, question, student)
-                notes = [code.problem, row["note"], left_out(code, row, question)]
-                row |= {"note": " ".join(filter(None, notes))}
-                return lacking(row, question) or row
+                return row, answer.late
             except GraderFault:
                 if attempt == 2:
                     raise
@@ -117,8 +144,6 @@ class Grader:
             finally:
                 if answer.fault is None:
                     answer.close()
-                if answer.late:
-                    self._times = AFTERWARDS
 
     def _judged(self, answer: Answer, question: Question, student: str) -> dict:
         if not answer.found:

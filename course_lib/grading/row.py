@@ -123,10 +123,8 @@ def lacking(row: dict, question: Question) -> dict | None:
     return kept | {"status": NOT_GRADED, "points": None, "note": LACKS.format(found[1])}
 
 
-def left_out(code: Code, row: dict, question: Question) -> str:
+def left_out(code: Code) -> str:
     """What a person should know of a wrong answer: what of its notebook wasn't run."""
-    if not code.left_out or row["points"] == question.points:
-        return ""
     more = ", ..." if code.left_out[SHOWN:] else ""
     return LEFT_OUT.format("; ".join(code.left_out[:SHOWN]) + more)
 

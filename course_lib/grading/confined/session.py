@@ -116,11 +116,13 @@ class Answer:
             if self._child.peer.lost is None:
                 return
             self.close()
+        began = time.monotonic()
         try:
             self._child = self.starter.fork(self.question.may_import)
         except GraderFault as error:  # whoever judges reports it as the answer's: we must know
             self.fault = error
             raise
+        self._until += time.monotonic() - began  # the start is the grader's, not the answer's
         self.walls = self._child.walls
         message = {"op": "load", "name": self.question.name, "pieces": self.pieces}
         message["kernel"] = self.question.is_kernel

@@ -5,8 +5,9 @@ import builtins
 import functools
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from course_lib.checks.guard import STUB
 from course_lib.checks.verdict import UNWRITTEN
@@ -34,12 +35,14 @@ class Code:
 
     Without pieces nothing can be run, and `problem` says why. With them it says what else a person
     should know: a cell that seems to define the answer as well, and isn't Python. `left_out` are
-    the places of statements that aren't run and might change what the answer reads.
+    the places of statements that aren't among the pieces and might change what the answer reads;
+    `whole` are the pieces with them.
     """
 
     pieces: tuple[tuple[str, str], ...]
     problem: str = ""
     left_out: tuple[str, ...] = ()
+    whole: tuple[tuple[str, str], ...] = ()
 
 
 def code_for(cells: list[tuple[str, str]], name: str) -> Code | None:
@@ -98,18 +101,26 @@ class _Notebook:
             return Code((), problem) if problem else None
         if not chosen:
             return Code((), UNWRITTEN)
-        kept = sorted(self._slice(name, chosen))
-        pieces = tuple((self.statements[i].where, self.statements[i].source) for i in kept)
-        return Code(pieces, problem, tuple(self._left_out(kept)))
+        kept = self._slice(name, chosen)
+        needed = {name for i in kept for name in self.statements[i].needs}
+        left_out = sorted({i for name in needed for i in self.takers.get(name, ())} - kept)
+        places = tuple(self.statements[i].where for i in left_out)
+        whole = self._pieces(self._slice(name, chosen, self.takers)) if left_out else ()
+        return Code(self._pieces(kept), problem, places, whole)
 
-    def _left_out(self, kept: list[int]) -> Iterator[str]:
-        """Calls that a table of the answer is given to: fill(W), insort(D, 3)."""
-        needed = {name for i in kept for name in self.statements[i].needs} - self.functions
-        tables = {n for n in needed if self.binders[n] and not self._is_module(n)}
+    def _pieces(self, kept: set[int]) -> tuple[tuple[str, str], ...]:
+        return tuple((self.statements[i].where, self.statements[i].source) for i in sorted(kept))
+
+    @functools.cached_property
+    def takers(self) -> dict[str, list[int]]:
+        """By a table, the statements that hand it to a call: fill(W), insort(D, 3)."""
+        found = defaultdict(list)
         for i, statement in enumerate(self.statements):
-            calls = (node for node in here(statement.node) if isinstance(node, ast.Call))
-            if i not in kept and any(tables & _given(call) for call in calls):
-                yield statement.where
+            calls = [node for node in here(statement.node) if isinstance(node, ast.Call)]
+            for name in set().union(*map(_given, calls)) - self.functions:
+                if self.binders[name] and not self._is_module(name):
+                    found[name].append(i)
+        return found
 
     def _definitions(self, name: str) -> list[int] | None:
         """Which statements define the answer: an empty list for a stub alone, None for nothing."""
@@ -152,8 +163,13 @@ class _Notebook:
         given = [*value.args, *[keyword.value for keyword in value.keywords]]
         return REAL if any(isinstance(a, ast.Name) and a.id == name for a in given) else PERHAPS
 
-    def _slice(self, name: str, chosen: list[int]) -> set[int]:
-        """The statements that the name needs, and those that these need, and so on."""
+    def _slice(
+        self, name: str, chosen: list[int], more: Mapping[str, list[int]] = MappingProxyType({})
+    ) -> set[int]:
+        """The statements that the name needs, and those that these need, and so on.
+
+        With `more` statements by the name for which they are taken, too.
+        """
         futures = [i for i, s in enumerate(self.statements) if _is_future(s.node)]
         kept, left = set(), [*futures, *chosen, *self.changers[name]]
         seen, unbound = {name}, False
@@ -164,7 +180,7 @@ class _Notebook:
             kept.add(i)
             for needed in self.statements[i].needs - seen:
                 seen.add(needed)
-                left += self.binders[needed] + self.changers[needed]
+                left += self.binders[needed] + self.changers[needed] + more.get(needed, [])
                 unbound |= not self.binders[needed]
             if not left and unbound:  # from math import * may bind it, or hide a builtin
                 left, unbound = [*self.binders["*"]], False
