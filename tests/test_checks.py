@@ -312,7 +312,6 @@ def test_an_infinity_that_was_replaced_in_its_place_is_a_change():
         (transposed, "shape [5, 3]; expected [3, 5]"),
         (doubled, "every number is 2 times what it should be"),
         (backwards, "the numbers are right, but they stand in another order"),
-        (in_place, "right, but it changed its argument scores in place"),
     ],
 )
 def test_the_first_difference_is_a_fact(fn, fact):
@@ -332,8 +331,13 @@ def test_what_is_huge_is_said_in_short(got, want, fact):
     assert said.endswith(fact) and len(said) < 300
 
 
-def test_an_overwritten_argument_is_asked_about():
-    assert IN_PLACE in str(verdict(in_place)) and verdict(in_place).points == 0
+def test_an_overwritten_argument_is_asked_about_and_costs_one_line_the_lightest():
+    found = verdict(in_place)
+    assert IN_PLACE in str(found)
+    plain, large, gradient = found.lines
+    assert plain.ok and large.fact == "right, but it changed its argument scores in place"
+    assert gradient.fact.startswith("RuntimeError"), "a leaf that asks for a gradient can't change"
+    assert found.points == 2 and not found.passed
 
 
 def test_an_error_shows_the_learners_own_line():
