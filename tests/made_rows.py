@@ -72,6 +72,7 @@ def row(student: str, question: Question, holds: bool = True, **changes: object)
         "printed": "",
         "group": "",
         "path": f"{student}/{question.chapter}.ipynb",
+        "number": "",
         "submission": sha(student),
         "version": "1",
         "key": "5f0c",

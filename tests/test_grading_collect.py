@@ -270,6 +270,79 @@ def test_moodle_gives_one_student_another_number_for_each_assignment(tmp_path):
     assert whose(lay(tmp_path, tree)) == [("Ana Lopez", "03"), ("Ana Lopez", "04")]
 
 
+# --- the number that a platform gave ---
+
+
+def numbers(folder: Path) -> list[tuple[str, str, str]]:
+    return [(s.student, s.chapter, s.number) for s in collect(folder)]
+
+
+TOLD = {
+    "canvas": ("canvas 1234", "canvas 1235"),
+    "canvas, late": ("canvas 1234", "canvas 1235"),
+    "moodle": ("moodle 123", "moodle 124"),
+    "moodle, flat": ("moodle 123", "moodle 124"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_number_is_told_with_its_platform_where_one_made_the_name(tmp_path, layout):
+    tree = dict(zip(LAYOUTS[layout], (MASKS, HEADS), strict=True))
+    ana, ben = TOLD.get(layout, ("", ""))
+    for folder, laid in (("disk", tree), ("zip", {"class.zip": zipped(tree)})):
+        lay(tmp_path / folder, laid)
+        assert numbers(tmp_path / folder) == [("ana", "03", ana), ("ben", "04", ben)]
+
+
+def test_a_number_is_told_of_a_zip_of_one_students_folder_and_of_what_cant_be_graded(tmp_path):
+    tree = {name: zipped(files) for name, files in ZIPS["canvas"].items()}
+    lay(tmp_path / "zips", tree | {"cy_1236_5680_hw.pdf": b"%PDF"})
+    told = [("ana", "03", "canvas 1234"), ("ben", "04", "canvas 1235"), ("cy", "", "canvas 1236")]
+    assert numbers(tmp_path / "zips") == told
+    ana = tmp_path / "Ana Lopez_123_assignsubmission_file_"
+    lay(ana, OWN)
+    found = numbers(ana)
+    assert found == [("Ana Lopez", chapter, "moodle 123") for chapter in ("03", "04")]
+
+
+def test_each_assignment_of_moodle_has_its_own_number_of_a_student(tmp_path):
+    tree = {
+        "Ana Lopez_123_assignsubmission_file_/03_masks.ipynb": MASKS,
+        "Ana Lopez_987_assignsubmission_file_/04_heads.ipynb": HEADS,
+        "Ben Ito_124_assignsubmission_file_/a.ipynb": MASKS,
+        "Ben Ito_988_assignsubmission_file_/b.ipynb": MASKS,
+    }
+    assert numbers(lay(tmp_path, tree)) == [
+        ("Ana Lopez", "03", "moodle 123"),
+        ("Ana Lopez", "04", "moodle 987"),
+        ("Ben Ito_124", "03", "moodle 124"),
+        ("Ben Ito_988", "03", "moodle 988"),
+    ]
+    two = {
+        "Ana Lopez_123_assignsubmission_file_/03_masks.ipynb": MASKS,
+        "Ana Lopez_987_assignsubmission_file_/work.ipynb": MASKS,
+    }
+    assert numbers(lay(tmp_path / "two", two)) == [("Ana Lopez", "03", "")]
+
+
+@pytest.mark.parametrize("third", ["work.ipynb", "06_tiling.ipynb", "hw.pdf"])
+def test_of_a_student_of_whom_canvas_tells_two_numbers_none_is_told(tmp_path, third):
+    names = ("li_1111_9001_03_masks.ipynb", "li_1111_9002_04_heads.ipynb")
+    tree = dict(zip(names, (MASKS, HEADS), strict=True))
+    lay(tmp_path, tree | {"mo_3333_9004_03_masks.ipynb": MASKS})
+    assert {number for _, _, number in numbers(tmp_path)} == {"canvas 1111", "canvas 3333"}
+    lay(tmp_path, {f"li_2222_9003_{third}": MASKS})
+    found = {(student, number) for student, _, number in numbers(tmp_path)}
+    assert found == {("li", ""), ("mo", "canvas 3333")}
+
+
+@pytest.mark.parametrize("number", ["١٢٣٤", "0123", "1" * 20])
+def test_what_no_platform_gives_for_a_number_is_none(tmp_path, number):
+    lay(tmp_path, {f"ana_{number}_5678_03_masks.ipynb": MASKS})
+    (ana,) = collect(tmp_path)
+    assert ana.number == ""
+
+
 @pytest.mark.parametrize(
     "second", ["03_masks-1.ipynb", "03_masks (1).ipynb", "03_masks-Copy1.ipynb", "old/m.ipynb"]
 )

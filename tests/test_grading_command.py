@@ -17,9 +17,11 @@ import pytest
 from a_class import RIGHT, hand_in, reports
 
 from course_lib.__main__ import main
+from course_lib.checks import find
 from course_lib.grading import doctor, pool
 from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.reports.results import read
+from course_lib.grading.row import blank
 
 ROOT = Path(__file__).parents[1]
 KEY = "0123456789abcdef" * 4
@@ -179,6 +181,35 @@ def test_a_finished_run_is_resumed_without_grading_anything(place, copy, monkeyp
     assert grade(*given) == 0
     assert (copy / "results.jsonl").read_bytes() == before
     assert reports(copy) == reports(place / "whole")
+
+
+def test_a_students_number_reaches_the_exports_and_outlives_a_resume(tmp_path, monkeypatch):
+    def zero(tasks, key, jobs):
+        for task in tasks:
+            asked = [find(name) for name in task.questions]
+            yield from ((task.submission, blank(task.submission, q, key)) for q in asked)
+            yield task.submission, None
+
+    monkeypatch.setattr("course_lib.grading.command.graded", zero)
+    there, out = tmp_path / "class", tmp_path / "grades"
+    ben = there / "Ben Ito_4711_assignsubmission_file_" / "02_attention.py"
+    ben.parent.mkdir(parents=True)
+    for path in (there / "ana_1234_9001_02_attention.py", ben):
+        path.write_text(RIGHT)
+    assert grade(there, "--out", out) == 0
+    canvas = [line.split(",")[:2] for line in (out / "canvas.csv").read_text().splitlines()[2:]]
+    assert canvas == [["Ben Ito", ""], ["ana", "1234"]]
+    assert (out / "moodle_02.csv").read_text().split()[-2:] == ["Participant", "4711,0,-"]
+
+    first = reports(out)
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    assert grade(there, "--out", out, "--resume") == 0 and reports(out) == first
+    assert grade("merge", out, "--out", tmp_path / "merged") == 0
+    assert reports(tmp_path / "merged") == first
+    monkeypatch.setattr("course_lib.grading.command.graded", zero)
+    ben.parent.rename(there / "Ben Ito_4712_assignsubmission_file_")
+    assert grade(there, "--out", out, "--resume") == 0
+    assert b"Participant 4712" in reports(out)["moodle_02.csv"]
 
 
 def test_points_by_hand_outlive_a_resume_and_a_merge(place, copy, tmp_path, monkeypatch, capsys):

@@ -1,6 +1,7 @@
 """A row of one answer, as far as it needs no process: what waits, and what decides a grade."""
 
 import json
+import pickle
 import socket
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from course_lib.grading import row as row_of
 from course_lib.grading.confined.child import Runner
 from course_lib.grading.confined.wire import Channel
 from course_lib.grading.handed_in.collect import Submission
+from course_lib.grading.pool import DIED, Task, not_graded
 from course_lib.grading.reports.rows import checked, is_absent, package
 
 ROOT = Path(__file__).parents[1]
@@ -80,6 +82,16 @@ def test_a_file_that_is_no_use_waits_and_says_whether_it_can_be_read(grader):
     broken = row(grader, notebook("x = 1")[:20])
     assert broken["status"] == "unreadable" and "breaks off" in broken["note"]
     assert broken["submission"] == Submission("", "", "", notebook("x = 1")[:20]).digest
+
+
+def test_a_row_has_the_number_of_its_file_wherever_it_is_made(grader):
+    for more in ({}, {"problem": "larger than 5 MB"}):
+        assert row(grader, notebook("x = 1"), number="canvas 12345", **more)["number"] == (
+            "canvas 12345"
+        )
+    handed_in = Submission("ana", "02", "ana.py", b"x = 1", number="moodle 4711")
+    sent = pickle.loads(pickle.dumps(Task(handed_in, ["02.1", "02.2"])))  # as to a worker
+    assert [r["number"] for r in not_graded(sent, b"k" * 32, DIED)] == ["moodle 4711"] * 2
 
 
 def test_who_handed_nothing_in_is_known_by_the_row(grader):

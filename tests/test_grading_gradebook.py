@@ -118,6 +118,24 @@ def test_canvas_finds_students_columns_and_points(by):
         assert cells[2] == cells[0] and all(re.fullmatch(r"\d*", cell) for cell in cells[4:])
 
 
+def test_canvas_gets_its_own_number_of_a_student_and_no_other():
+    rows = [row("ana", FIRST, number="canvas 12345"), absent("ana", OTHER)]
+    rows += [row("bo", FIRST, number="moodle 4711"), row("bo", OTHER)]
+    rows += [row("cy", FIRST, number="canvas 222"), row("cy", OTHER, number="canvas 333")]
+    rows += [row("di", FIRST, number="moodle 12345"), row("di", OTHER, number="canvas 9876543210")]
+    rows += [row(name, FIRST, number="canvas 2026") for name in ("ed", "flo")]
+    found = [cells[:3] for cells in parsed(canvas(shuffled(rows), QUESTIONS))[2:]]
+    assert found == [
+        ["ana", "12345", "ana"],
+        ["bo", "", "bo"],
+        ["cy", "", "cy"],
+        ["di", "9876543210", "di"],
+        ["ed", "", "ed"],
+        ["flo", "", "flo"],
+    ]
+    assert not re.search("4711|12345", moodle(rows, QUESTIONS) + gradebook(rows, QUESTIONS))
+
+
 def test_moodle_gets_a_dash_where_a_person_must_look():
     """`grade/import/csv/classes/load_data.php`: a dash is no grade, in new columns too."""
     rows = [open_row("ana", FIRST), row("ana", OTHER), row("bo", FIRST), missing("bo", OTHER)]

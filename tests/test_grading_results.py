@@ -40,6 +40,30 @@ def test_fields_stand_in_their_order(tmp_path):
     assert list(json.loads((tmp_path / "results.jsonl").read_text())) == list(ROW)
 
 
+def test_rows_of_a_version_that_told_no_number_are_read(tmp_path):
+    rows = [row("ana", FIRST), missing("bo", SECOND)]
+    old = [{name: found[name] for name in ROW if name != "number"} for found in rows]
+    path = tmp_path / "results.jsonl"
+    path.write_text("".join(json.dumps(found) + "\n" for found in old))
+    assert read(path) == rows and rows[0]["number"] == ""
+    with Results(path) as results:
+        assert results.done == {key_of(found) for found in rows}
+        results.append(row("cy", FIRST, number="canvas 1234"))
+    merged = merge([path], tmp_path / "all" / "results.jsonl")
+    assert [found["number"] for found in merged] == ["", "", "canvas 1234"]
+    assert read(tmp_path / "all" / "results.jsonl") == merged == read(path)
+
+
+def test_a_number_that_changed_is_another_row(tmp_path):
+    path = tmp_path / "results.jsonl"
+    old, new = row("ana", FIRST), row("ana", FIRST, number="moodle 4711")
+    write_all(path, [old])
+    with Results(path) as results:
+        assert key_of(new) not in results.done
+        results.append(new)
+    assert read(path, {key_of(new)}) == [new] and read(path, {key_of(old)}) == [old]
+
+
 def test_a_file_cut_at_any_byte_resumes_to_the_same_file(tmp_path):
     rows = [row("ana", FIRST), row("李", FIRST, holds=False), missing("ana", SECOND)]
     whole, path = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
@@ -125,6 +149,10 @@ BAD = {
     "note can't be 7": {"note": 7},
     "group can't be 'xyz'": {"group": "xyz"},
     "submission can't be 'abc'": {"submission": "abc"},
+    "number can't be '=1.1'": {"number": "=1+1"},
+    "number can't be '1234'": {"number": "1234"},
+    "number can't be 'canvas ١٢'": {"number": "canvas ١٢"},
+    "number can't be 'canvas 1.n'": {"number": "canvas 1\n"},
     "lines can't be": {"lines": [{}] * 51},
     "lines.0. lacks 'fact'": {"lines": [{}]},
     "lines.0. must be an object": {"lines": ["ok"]},

@@ -26,6 +26,7 @@ from course_lib.grading.reports.gradescope import write_gradescope
 from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
+from course_lib.grading.reports.worksheets import write_worksheets
 
 LISTED = 5  # packages
 Rows = Iterator[tuple[Submission, dict | None]]  # None after the last one of a submission
@@ -170,6 +171,7 @@ def write_reports(rows: list[dict], questions: list[Question], out: Path) -> lis
     write_gradebook(rows, questions, out / "gradebook.csv")
     write(out / "canvas.csv", canvas(rows, questions))
     write(out / "moodle.csv", moodle(rows, questions))
+    write_worksheets(rows, questions, out)
     write_feedback(rows, questions, out / "feedback")
     write_gradescope(rows, questions, out / "gradescope")
     write_class(rows, questions, out / "class.html")

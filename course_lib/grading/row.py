@@ -68,6 +68,7 @@ def blank(submission: Submission, question: Question, key: bytes) -> dict:
         "printed": "",
         "group": "",
         "path": submission.path,
+        "number": submission.number,
         "submission": submission.digest,
         "version": version(),
         "key": fingerprint(key),

@@ -3,13 +3,21 @@
 import functools
 import hashlib
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from course_lib.checks import QUESTIONS
 from course_lib.grading.handed_in.answers import Unreadable, cells, defined
 from course_lib.grading.handed_in.files import Found, find, shown
-from course_lib.grading.handed_in.names import NOUNS, chapter_of, from_platform, owner, students_of
+from course_lib.grading.handed_in.names import (
+    NOUNS,
+    Who,
+    chapter_of,
+    from_platform,
+    owner,
+    students_of,
+)
 
 LAYOUTS = """These layouts are known, also within zips:
   ana/03_masks.ipynb                          a folder for each student
@@ -33,7 +41,8 @@ class Submission:
 
     `unclear` says that no file is at fault: which one counts, or for what, can't be told.
     `chapter` is "" where it couldn't be told. `path` is relative to the folder, and goes on inside
-    a zip: "class.zip/ana/03_masks.ipynb".
+    a zip: "class.zip/ana/03_masks.ipynb". `number` is "canvas 12345" or "moodle 4711" where a
+    platform's name for the file tells one.
     """
 
     student: str
@@ -42,6 +51,7 @@ class Submission:
     data: bytes
     problem: str = ""
     unclear: bool = False
+    number: str = ""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -66,7 +76,7 @@ def collect(folder: Path) -> list[Submission]:
         students = [_owner(place)] * len(found)
     drafts: dict[str, list[Found]] = defaultdict(list)
     for student, one in zip(students, found, strict=True):
-        drafts[student].append(one)
+        drafts[student.name].append(replace(one, number=student.told))
     submissions = [s for student, own in drafts.items() for s in _of_student(student, own)]
     if not submissions:
         raise NothingHandedIn(f"Nothing in {folder} can be graded. {LAYOUTS}")
@@ -79,19 +89,19 @@ def place_of(folder: Path) -> Path:
     return inner if inner.is_dir() and not inner.is_symlink() else folder
 
 
-def _are_of_one(found: list[Found], students: list[str]) -> bool:
+def _are_of_one(found: list[Found], students: list[Who]) -> bool:
     """Whether files are there, and nobody's name stands at one that may answer something."""
-    files = [(s, f) for s, f in zip(students, found, strict=True) if f.is_code or f.problem]
+    files = [(s.name, f) for s, f in zip(students, found, strict=True) if f.is_code or f.problem]
     if all(student for student, _ in files):
         return False
     return not any(student and _chapter(one) != ("", NO_CHAPTER) for student, one in files)
 
 
-def _owner(place: Path) -> str:
+def _owner(place: Path) -> Who:
     """The student whose folder this is, or whose file: the folder around it tells."""
     folder = place.resolve() if place.is_dir() else place.resolve().parent
-    if name := owner(shown(folder.name)):
-        return name
+    if (who := owner(shown(folder.name))).name:
+        return who
     raise NothingHandedIn(f"No student's name stands at what is in {place}. {LAYOUTS}")
 
 
@@ -106,7 +116,7 @@ def _of_student(student: str, own: list[Found]) -> list[Submission]:
                 data = b"" if problem else one.data
                 unclear = bool(problem) and not one.problem
                 draft = Submission(student, chapter, one.path.rstrip("/"), data, problem, unclear)
-                by_chapter[chapter].append(draft)
+                by_chapter[chapter].append(replace(draft, number=one.number))
     unplaced = by_chapter.pop("", [])
     placed = [_one_of(drafts) for _, drafts in sorted(by_chapter.items())]
     if placed:  # a helper's file beside them needs no chapter
@@ -139,6 +149,7 @@ def _chapter(one: Found) -> tuple[str, str]:
 
 def _one_of(drafts: list[Submission]) -> Submission:
     """The one candidate of a student for a chapter, or a submission that names them all."""
+    number = _agreed(drafts)
     kinds = {(draft.data, draft.problem): draft for draft in reversed(drafts)}
     rivals = sorted(kinds.values(), key=lambda draft: draft.path)
     if len(rivals) > 1:
@@ -147,12 +158,18 @@ def _one_of(drafts: list[Submission]) -> Submission:
         answering = [draft for draft in rivals if draft.problem or _answers(draft)]
         rivals = answering or rivals
     if len(rivals) == 1:
-        return rivals[0]
-    number = "two" if len(rivals) == 2 else str(len(rivals))
+        return replace(rivals[0], number=number)
+    many = "two" if len(rivals) == 2 else str(len(rivals))
     paths = [f"{draft.path} ({draft.problem})".replace(" ()", "") for draft in rivals]
     listed = ", ".join(paths[:LISTED]) + (", ..." if paths[LISTED:] else "")
-    problem = f"{number} candidate notebooks: {listed}"
-    return replace(rivals[0], data=b"", problem=problem, unclear=True)
+    problem = f"{many} candidate notebooks: {listed}"
+    return replace(rivals[0], data=b"", problem=problem, unclear=True, number=number)
+
+
+def _agreed(found: Iterable[Found | Submission]) -> str:
+    """The number that files of one student tell, "" where they tell two."""
+    numbers = {one.number for one in found} - {""}
+    return numbers.pop() if len(numbers) == 1 else ""
 
 
 def _own_work(rivals: list[Submission]) -> list[Submission]:
@@ -197,4 +214,4 @@ def _nothing_of(student: str, own: list[Found]) -> list[Submission]:
     listed = ", ".join(files[:LISTED]) + (", ..." if files[LISTED:] else "")
     problem = "nothing that can be graded was handed in" + (f": {listed}" if listed else "")
     path = "/".join(own[0].parts[:-1])
-    return [Submission(student, "", path, b"", problem)]
+    return [Submission(student, "", path, b"", problem, number=_agreed(own))]

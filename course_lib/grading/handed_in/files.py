@@ -41,6 +41,7 @@ class Found:
     parts: tuple[str, ...]
     data: bytes = b""
     problem: str = ""
+    number: str = ""  # of its student, where a platform put one into a name; see names.py
 
     @property
     def is_code(self) -> bool:

@@ -27,6 +27,8 @@ WRAPPERS_AT_MOST = 4
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)_?(?P<rest>.*)")
 CANVAS = re.compile(r"(?P<name>.*?[^\W\d_].*?)_(LATE_)?(?P<id>\d{3,})_\d{3,}(_(?P<rest>.*))?")
 BLACKBOARD = re.compile(r"[^_]+_(?P<name>[^_]+)(?P<id>)_attempt_[\d-]+(_(?P<rest>.*))?")
+PLATFORMS = {"moodle": MOODLE, "canvas": CANVAS, "blackboard": BLACKBOARD}
+NUMBER = re.compile("[1-9][0-9]{0,18}")  # as a database has them, and no digits of other scripts
 
 # Folders and words that are nobody's name.
 GENERIC = re.compile(
@@ -43,10 +45,16 @@ EDGES = " _-."
 
 
 class Who(NamedTuple):
-    """A student's name and the number that a platform gave with it; "" where none is told."""
+    """A student's name, and the number that a platform gave with it; "" where none is told."""
 
     name: str
     number: str = ""
+    platform: str = ""
+
+    @property
+    def told(self) -> str:
+        """The number with its platform, as rows have it: "canvas 12345"."""
+        return f"{self.platform} {self.number}" if NUMBER.fullmatch(self.number) else ""
 
 
 def chapter_of(parts: tuple[str, ...]) -> str:
@@ -61,11 +69,12 @@ def chapter_of(parts: tuple[str, ...]) -> str:
     return ""
 
 
-def students_of(paths: list[tuple[str, ...]], wrapped: bool = True) -> list[str]:
+def students_of(paths: list[tuple[str, ...]], wrapped: bool = True) -> list[Who]:
     """The student of each path: the first folder that is somebody's, else the file's name says.
 
     A folder or zip that wraps the whole class is nobody's, if there may be one. Two of one name
-    and chapter that a platform gave different numbers are two students, and keep their numbers.
+    and chapter that a platform gave different numbers are two students, and keep their numbers in
+    their names.
     """
     whose = [_who(path) for path in (_unwrapped(paths) if wrapped else paths)]
     numbers = defaultdict(set)
@@ -73,12 +82,26 @@ def students_of(paths: list[tuple[str, ...]], wrapped: bool = True) -> list[str]
         if who.number and ENDING.search(path[-1]):
             numbers[who.name, chapter_of(path)].add(who.number)
     shared = {name for (name, _), found in numbers.items() if len(found) > 1}
-    return [f"{w.name}_{w.number}" if w.number and w.name in shared else w.name for w in whose]
+    apart = [f"{w.name}_{w.number}" if w.number and w.name in shared else w.name for w in whose]
+    return _sure([who._replace(name=name) for who, name in zip(whose, apart, strict=True)])
 
 
-def owner(folder: str) -> str:
-    """The student whose name a folder or a zip has, "" where it has nobody's."""
-    return _who((folder, "")).name
+def owner(folder: str) -> Who:
+    """The student whose name a folder or a zip has, one of no name where it has nobody's."""
+    return _who((folder, ""))
+
+
+def _sure(whose: list[Who]) -> list[Who]:
+    """The same without the number of Canvas of a student who has two of them.
+
+    In Moodle that is as it should be: it gives a student another for each assignment.
+    """
+    numbers = defaultdict(set)
+    for who in whose:
+        if who.platform == "canvas":
+            numbers[who.name].add(who.number)
+    unsure = {("canvas", name) for name, found in numbers.items() if len(found) > 1}
+    return [w._replace(number="") if (w.platform, w.name) in unsure else w for w in whose]
 
 
 def _unwrapped(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -130,7 +153,7 @@ def _who(parts: tuple[str, ...]) -> Who:
     for folder in folders:
         stem = ENDING.sub("", folder)
         if found := MOODLE.fullmatch(stem):
-            return Who(found["name"].strip(), found["id"])
+            return _numbered(found["name"].strip(), found)
         if ENDING.search(folder):
             if (who := _who_named(stem)).name:
                 return who
@@ -142,18 +165,24 @@ def _who(parts: tuple[str, ...]) -> Who:
 def from_platform(file: str) -> Who:
     """The student for whom a platform named a file, of whatever kind it is."""
     found = _by_platform(file.rpartition(".")[0])
-    return Who(found["name"].strip(EDGES), found["id"]) if found else Who("")
+    return _numbered(found["name"].strip(EDGES), found) if found else Who("")
+
+
+def _numbered(name: str, found: re.Match) -> Who:
+    """A student of this name with the number that a platform put beside it."""
+    platform = next(one for one, pattern in PLATFORMS.items() if pattern is found.re)
+    return Who(name, found["id"], platform)
 
 
 def _by_platform(stem: str) -> re.Match | None:
     """What a learning platform put into a name, if one made it."""
-    return next(filter(None, (p.fullmatch(stem) for p in (MOODLE, CANVAS, BLACKBOARD))), None)
+    return next(filter(None, (p.fullmatch(stem) for p in PLATFORMS.values())), None)
 
 
 def _who_named(stem: str) -> Who:
     """The student that the name of a file begins with, or where it begins with none, ends with."""
     if found := _by_platform(stem):
-        return Who(found["name"].strip(EDGES), found["id"])
+        return _numbered(found["name"].strip(EDGES), found)
     _, before, after = _chapter_in(stem)
     while (shorter := COPY.sub("", after)) != after:
         after = shorter

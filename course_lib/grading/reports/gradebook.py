@@ -6,6 +6,7 @@ beside it says what the sum is so far and what is missing. What wasn't handed in
 note; in the forms that others import it is no grade.
 """
 
+import operator
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from course_lib.checks.question import Question
 from course_lib.grading.reports.output import visible, write
-from course_lib.grading.reports.rows import BY_HAND, asked, by_student, is_absent
+from course_lib.grading.reports.rows import BY_HAND, asked, by_student, is_absent, known
 
 BOM = "\ufeff"  # else Excel reads UTF-8 as the code page of the machine
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a cell that begins with one is computed, not shown
@@ -105,8 +106,9 @@ def canvas(
 ) -> str:
     """The gradebook as Canvas imports it: Grades, Import.
 
-    Canvas knows a student by the login, so the folder or file of a student should be called by
-    that; by the name else. One column a chapter, or with `by="question"` one a question: Canvas
+    Canvas knows a student by its own number, which stands under ID where the names of files from
+    Canvas tell it. Else it looks for the login, so the folder or file of a student should be called
+    by that; then for the name. One column a chapter, or with `by="question"` one a question: Canvas
     asks whether a column is a new assignment or which one it is, and shows every change before it
     makes it. An empty cell is no grade, and takes away one that Canvas has: where a person must
     look, and where nothing was handed in.
@@ -116,11 +118,12 @@ def canvas(
     info = ["Student", "ID", "SIS Login ID", "Section"]
     worth = ["    Points Possible", None, None, None, *map(_worth, columns.values())]
     table: list[list[Cell]] = [[*info, *columns], worth]
+    numbers = known(rows, "canvas", operator.itemgetter("student"))
     for one in standings(rows, questions):
         # Canvas takes a line with these words in it for the one above.
         name = re.sub("points possible", "Points-Possible", one.student, flags=re.IGNORECASE)
         points = [one.grade(part) for part in columns.values()]
-        table.append([name, None, name, section, *points])
+        table.append([name, numbers.get(one.student), name, section, *points])
     return csv_text(table)
 
 
@@ -130,7 +133,8 @@ def moodle(rows: Iterable[dict], questions: Iterable[Question], by: str = "chapt
     In the preview, map from `username` to the field that folders or files are called by: username,
     ID number or email address. Then map each column to its grade item. The maximum grade of an
     item is set in Moodle, before the import. Moodle refuses the whole file where it doesn't know
-    a student. A dash is no grade, as an empty cell is in Canvas.
+    a student. A dash is no grade, as an empty cell is in Canvas. The numbers in the names of files
+    from Moodle are an assignment's own, and its gradebook doesn't know them: see worksheets.py.
     """
     rows, questions = list(rows), list(questions)
     columns = _columns(rows, questions, by)

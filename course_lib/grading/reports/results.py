@@ -11,6 +11,7 @@ from pathlib import Path
 
 from course_lib.grading.reports.output import line, write
 from course_lib.grading.reports.rows import (
+    ADDED,
     NOT_GRADED,
     ROW,
     Key,
@@ -136,7 +137,8 @@ def _rows(path: Path) -> Iterator[dict]:
             if not data.endswith(b"\n"):
                 return  # torn: it was being written when the grader was killed
             try:
-                yield checked(json.loads(data))
+                found = json.loads(data)
+                yield checked(ADDED | found if isinstance(found, dict) else found)
             except (ValueError, RecursionError) as error:
                 found = error if isinstance(error, ResultsError) else "it isn't a row"
                 raise ResultsError(f"{path}, line {number} is damaged: {found}") from None

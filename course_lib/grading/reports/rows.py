@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from course_lib.grading.reports.output import CUT, line, visible
@@ -36,6 +37,7 @@ class Key(NamedTuple):
     question: str
     version: str
     key: str
+    number: str
 
 
 def key_of(row: dict) -> Key:
@@ -81,6 +83,7 @@ ROW: dict[str, Callable[[object], bool]] = {
     "printed": _text(FREE["printed"]),
     "group": _shaped(r"([0-9a-f]{12})?"),
     "path": _text(FREE["path"]),
+    "number": _shaped(r"((canvas|moodle) [1-9][0-9]{0,18})?"),
     "submission": _shaped(r"([0-9a-f]{64})?"),
     "version": _text(200),
     "key": _text(200),
@@ -88,6 +91,9 @@ ROW: dict[str, Callable[[object], bool]] = {
     "cpu_ms": lambda value: type(value) in (int, float) and math.isfinite(value) and value >= 0,
 }
 """The fields of a row, in their order, each with what may stand in it."""
+
+ADDED = {"number": ""}
+"""Fields that rows of earlier versions lack, each with what it says then."""
 
 
 def fitted(row: dict) -> dict:
@@ -145,6 +151,19 @@ def doubts(row: dict) -> list[dict]:
 def is_absent(row: dict) -> bool:
     """Whether nothing was handed in for the chapter, so that no file is behind the row."""
     return row["status"] == MISSING and not row["path"]
+
+
+def known(
+    rows: Iterable[dict], platform: str, place: Callable[[dict], Hashable]
+) -> dict[Hashable, str]:
+    """The number that a platform gave for each place, be it a student or a student's chapter.
+
+    None for a place that has two, and none that two places have: a grade would go astray.
+    """
+    told = {(place(row), *row["number"].split(" ")) for row in rows if row["number"]}
+    pairs = [(where, number) for where, by, number in told if by == platform]
+    places, numbers = Counter(where for where, _ in pairs), Counter(number for _, number in pairs)
+    return {where: n for where, n in pairs if places[where] == numbers[n] == 1}
 
 
 def by_student(rows: Iterable[dict]) -> dict[str, dict[str, dict]]:
