@@ -148,7 +148,9 @@ def test_another_encoding_is_said(tmp_path):
 
 def test_a_chapter_that_isnt_graded_now_keeps_its_lines(tmp_path):
     text = HEAD + "ana,04.1,8,3,\nana,03.1,6,0,\n"
-    assert points_in(text, [row("ana", FIRST)], tmp_path) == {
+    assert points_in(text, ["ana"], tmp_path) == {
         ("ana", "04.1"): 3,
         ("ana", "03.1"): 0,
     }
+    with pytest.raises(ResultsError, match=r"line 4: 9 points are more than the 7 of 04\.1"):
+        points_in(text + "bo,04.1,,9,\n", ["ana", "bo"], tmp_path)

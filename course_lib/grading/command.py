@@ -18,7 +18,7 @@ from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.plan import asked_of, begin, part_of, wanted
 from course_lib.grading.pool import Task, graded
-from course_lib.grading.reports.by_hand import counted_by_hand
+from course_lib.grading.reports.by_hand import counted_by_hand, points_in, text_in
 from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
@@ -91,6 +91,8 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{path} is there already. Add --resume, or give another --out.")
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
+    by_hand = arguments.out / "by_hand.csv"
+    points_in(text_in(by_hand), {one.student for one in handed_in}, by_hand)
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
     if key is None and arguments.key:
@@ -126,8 +128,11 @@ def merged(parts: list[Path], out: Path) -> int:
     paths = [part / "results.jsonl" for part in parts]
     if lacking := [str(path.parent) for path in paths if not path.is_file()]:
         raise UsageError(f"{lacking[0]}: no results.jsonl is there. Give --out folders of shards.")
-    if len({(row["key"], row["version"]) for path in paths for row in read(path)}) > 1:
+    rows = [row for path in paths for row in read(path)]
+    if len({(row["key"], row["version"]) for row in rows}) > 1:
         raise UsageError("The parts were graded with other keys or versions: give all one --key.")
+    by_hand = out / "by_hand.csv"
+    points_in(text_in(by_hand), {row["student"] for row in rows}, by_hand)
     out.mkdir(parents=True, exist_ok=True)
     rows = merge(paths, out / "results.jsonl")
     graded = {row["question"] for row in rows}

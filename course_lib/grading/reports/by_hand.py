@@ -19,6 +19,7 @@ from course_lib.grading.reports.rows import BY_HAND, NOT_GRADED, ResultsError, d
 COLUMNS = ["student", "question", "of", "points", "why"]
 # Excel takes "02.1" alone for a number or a date.
 TITLES = {question.id: f"{question.id} {question.name}" for question in QUESTIONS}
+WORTH = {question.id: question.points for question in QUESTIONS}
 
 Place = tuple[str, str]  # student and question
 place_of = operator.itemgetter("student", "question")
@@ -27,13 +28,8 @@ place_of = operator.itemgetter("student", "question")
 def counted_by_hand(rows: Iterable[dict], path: Path) -> list[dict]:
     """The rows with the points of the file; what waits and isn't in the file is added to it."""
     rows = sorted(rows, key=place_of)
-    data = path.read_bytes() if path.exists() else b""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise ResultsError(f"{path}, line {number}: save it as CSV UTF-8") from None
-    given = points_in(text, rows, path)
+    text = text_in(path)
+    given = points_in(text, {row["student"] for row in rows}, path)
     waits = [row for row in rows if row["points"] is None or doubts(row)]
     if new := [row for row in waits if place_of(row) not in given]:
         write(path, text + lines_for(new, text))
@@ -55,13 +51,22 @@ def judged(row: dict, points: int | None) -> dict:
     return found | {"lines": [one for one in row["lines"] if one not in doubts(row)]}
 
 
-def points_in(text: str, rows: Iterable[dict], path: Path) -> dict[Place, int | None]:
+def text_in(path: Path) -> str:
+    """The text of a file, empty where there is none."""
+    data = path.read_bytes() if path.exists() else b""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise ResultsError(f"{path}, line {number}: save it as CSV UTF-8") from None
+
+
+def points_in(text: str, students: Iterable[str], path: Path) -> dict[Place, int | None]:
     """What a file gives, None where it is still empty; an error names the first line at fault."""
-    of = {place_of(row): row["of"] for row in rows}
-    students: dict[str, set[str]] = {}  # by what may stand in a cell for them
-    for student, _ in of:
+    called: dict[str, set[str]] = {}  # students by what may stand in a cell for them
+    for student in students:
         for cell in (student, as_text(student)):
-            students.setdefault(cell.strip(), set()).add(student)
+            called.setdefault(cell.strip(), set()).add(student)
     given: dict[Place, int | None] = {}
     table = _table(text)
     try:
@@ -72,11 +77,11 @@ def points_in(text: str, rows: Iterable[dict], path: Path) -> dict[Place, int | 
             found = {name: "" for name in COLUMNS}
             found |= {name: cell.strip() for name, cell in zip(columns, cells, strict=False)}
             question = found["question"].split(" ")[0]
-            alike = sorted(students.get(found["student"], ()))
+            alike = sorted(called.get(found["student"], ()))
             for student in alike:
                 given.setdefault((student, question), None)
             if found["points"]:  # else nothing hangs on it, and who it is about may have left
-                points = _points(found, question, alike, of)
+                points = _points(found, question, alike)
                 if given[alike[0], question] not in (None, points):
                     raise ResultsError("a line above gives other points for the same answer")
                 given[alike[0], question] = points
@@ -110,7 +115,7 @@ def _why(row: dict) -> str:
     return f"{row['status']}: {row['note']}" if row["note"] else row["status"]
 
 
-def _points(cells: dict[str, str], question: str, alike: list[str], of: dict[Place, int]) -> int:
+def _points(cells: dict[str, str], question: str, alike: list[str]) -> int:
     name, points = line(cells["student"], 60), line(cells["points"], 60)
     if len(alike) != 1:
         raise ResultsError(f"{'two students are' if alike else 'no student is'} {name!r}")
@@ -118,9 +123,8 @@ def _points(cells: dict[str, str], question: str, alike: list[str], of: dict[Pla
         raise ResultsError(f"no question is {line(question, 60)!r}; one is {min(TITLES.values())}")
     if not re.fullmatch("[0-9]{1,4}", points):
         raise ResultsError(f"points are a whole number or empty, not {points!r}")
-    most = of.get((alike[0], question), 10_000)  # of a chapter that isn't graded now, none counts
-    if int(points) > most:
-        raise ResultsError(f"{points} points are more than the {most} of {question}")
+    if int(points) > WORTH[question]:
+        raise ResultsError(f"{points} points are more than the {WORTH[question]} of {question}")
     return int(points)
 
 
