@@ -222,6 +222,22 @@ def test_a_bad_line_is_told_before_anything_is_graded(
         assert list(path.parent.iterdir()) == [path], "something was written before"
 
 
+def test_points_in_a_part_s_folder_count_for_the_class(copy, place, tmp_path, capsys):
+    mine = "student,question,of,points,why\nben,02.1,7,6,late\n"
+    (copy / "by_hand.csv").write_text(mine)
+    for _ in range(2):
+        assert grade("merge", place / "whole", copy, "--out", tmp_path / "all") == 0
+        assert "\nben,6,0," in (tmp_path / "all" / "gradebook.csv").read_text("utf-8")
+        given = (tmp_path / "all" / "by_hand.csv").read_text("utf-8-sig")
+        assert given.splitlines()[1:] == ['"ben","02.1 scores",7,6,"late"']
+    other = tmp_path / "other" / "by_hand.csv"
+    other.parent.mkdir()
+    other.write_text(mine.replace(",6,", ",5,"))
+    assert grade("merge", place / "whole", copy, "--out", other.parent) == 2
+    assert f"{copy / 'by_hand.csv'}, line 2 gives ben, 02.1, 6 points" in capsys.readouterr().err
+    assert list(other.parent.iterdir()) == [other], "something was written before"
+
+
 def never(tasks, key, jobs):
     assert not tasks
     return iter(())

@@ -4,7 +4,7 @@ import argparse
 import functools
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tqdm import tqdm
@@ -18,7 +18,7 @@ from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.plan import asked_of, begin, part_of, wanted
 from course_lib.grading.pool import Task, graded
-from course_lib.grading.reports.by_hand import counted_by_hand, points_in, text_in
+from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
 from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
@@ -28,6 +28,7 @@ from course_lib.grading.reports.results import Results, merge, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 
 LISTED = 5  # packages
+BY_HAND_FILE = "by_hand.csv"
 Rows = Iterator[tuple[Submission, dict | None]]  # None after the last one of a submission
 
 
@@ -91,8 +92,7 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{path} is there already. Add --resume, or give another --out.")
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
-    by_hand = arguments.out / "by_hand.csv"
-    points_in(text_in(by_hand), {one.student for one in handed_in}, by_hand)
+    read_by_hand(arguments.out / BY_HAND_FILE, {one.student for one in handed_in})
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
     if key is None and arguments.key:
@@ -131,13 +131,13 @@ def merged(parts: list[Path], out: Path) -> int:
     rows = [row for path in paths for row in read(path)]
     if len({(row["key"], row["version"]) for row in rows}) > 1:
         raise UsageError("The parts were graded with other keys or versions: give all one --key.")
-    by_hand = out / "by_hand.csv"
-    points_in(text_in(by_hand), {row["student"] for row in rows}, by_hand)
+    by_hand = [part / BY_HAND_FILE for part in parts]
+    read_by_hand(out / BY_HAND_FILE, {row["student"] for row in rows}, by_hand)
     out.mkdir(parents=True, exist_ok=True)
     rows = merge(paths, out / "results.jsonl")
     graded = {row["question"] for row in rows}
     chapters = {name.split(".")[0] for name in graded}
-    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out)
+    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out, by_hand)
     print(summary(rows, out))
     return 0
 
@@ -166,12 +166,14 @@ def grade_into(results: Results, tasks: list[Task], rows: Rows) -> None:
             bar.update()
 
 
-def write_reports(rows: list[dict], questions: list[Question], out: Path) -> list[dict]:
+def write_reports(
+    rows: list[dict], questions: list[Question], out: Path, by_hand: Iterable[Path] = ()
+) -> list[dict]:
     """Everything that is drawn from the rows; the same rows give the same bytes.
 
-    Returns the rows with the points that a person gave.
+    `by_hand` are the parts' files of points. Returns the rows with all that a person gave.
     """
-    rows = counted_by_hand(rows, out / "by_hand.csv")
+    rows = counted_by_hand(rows, out / BY_HAND_FILE, by_hand)
     write_gradebook(rows, questions, out / "gradebook.csv")
     write(out / "canvas.csv", canvas(rows, questions))
     write(out / "moodle.csv", moodle(rows, questions))
