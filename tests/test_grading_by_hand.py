@@ -113,10 +113,13 @@ def test_whoever_they_are_their_line_is_found_again(tmp_path):
         (HEAD + "ana,,6,5\n", 2, "no question is ''"),
         (HEAD + 'bo,03.1,6,,"two\nlines"\neve,03.1,6,5,\n', 4, "no student is 'eve'"),
         (HEAD + "ana,03.1,6,5,\nana,03.1,6,4,\n", 3, "a line above gives other points"),
+        (HEAD + 'ana,03.1,6,9,"two\nlines"\n', 2, "9 points"),
         (HEAD + "'=x,03.1,6,5,\n", 2, "two students are"),
         ("student,question,of,why\n", 1, "no column is 'points'"),
         ("\ufeffstudent;question;of;points;why\nana;03.1;6;8;\n", 2, "8 points are more"),
         (HEAD + f"ana,03.1,6,5,{'x' * 140_000}\n", 2, "field larger"),
+        (HEAD + 'ana,03.1,6,5,\nana,03.2,6,4,"late\nbo,03.1,6,4,\n', 3, "left open?"),
+        ('"student,question\n', 1, "left open?"),
     ],
 )
 def test_what_cant_be_meant_is_said_before_anything_is_written(tmp_path, text, number, said):

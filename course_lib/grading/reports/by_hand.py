@@ -117,11 +117,12 @@ def lines_in(text: str, students: Iterable[str], path: Path) -> list[Line]:
             called.setdefault(cell.strip(), set()).add(student)
     found: list[Line] = []
     given: dict[Place, int] = {}
-    table = _table(text)
+    table, number = _table(text), 1
     try:
         columns = [name.strip() for name in next(table, COLUMNS)]
         if lacking := [name for name in COLUMNS if name not in columns]:
             raise ResultsError(f"no column is {lacking[0]!r}; there must be {', '.join(COLUMNS)}")
+        number = table.line_num + 1
         for values in table:
             cells = dict.fromkeys(columns, "") | dict(zip(columns, values, strict=False))
             beyond = [cells.get("", ""), *values[len(columns) :]]
@@ -134,9 +135,11 @@ def lines_in(text: str, students: Iterable[str], path: Path) -> list[Line]:
                 points = _points(cells, question, alike)
                 if given.setdefault(places[0], points) != points:
                     raise ResultsError("a line above gives other points for the same answer")
-            found.append(Line(table.line_num, cells, places, points))
+            found.append(Line(number, cells, places, points))
+            number = table.line_num + 1
     except (ResultsError, csv.Error) as error:
-        raise ResultsError(f"{path}, line {table.line_num}: {error}") from None
+        hint = "; is a quotation mark left open?" if isinstance(error, csv.Error) else ""
+        raise ResultsError(f"{path}, line {number}: {error}{hint}") from None
     return found
 
 
@@ -200,7 +203,9 @@ def _points(cells: dict[str, str], question: str, alike: list[str]) -> int:
 
 
 def _table(text: str):
-    return csv.reader(io.StringIO(text.removeprefix(BOM), newline=""), delimiter=_divider(text))
+    """The cells of each line; an open quotation mark would take in all that stands below it."""
+    file = io.StringIO(text.removeprefix(BOM), newline="")
+    return csv.reader(file, delimiter=_divider(text), strict=True)
 
 
 def _divider(text: str) -> str:
