@@ -107,21 +107,58 @@ def test_a_new_key_is_told_of_where_it_was_asked_for(tmp_path, place, monkeypatc
 # --- again, in parts, and after a crash ---
 
 
-def test_two_shards_make_the_gradebook_of_one_run(place, tmp_path):
+def test_two_shards_make_the_gradebook_of_one_run(place, tmp_path, capsys):
     for i in (1, 2):
         given = [place / "class", "--key", place / "key", "--jobs", 1, "--shard", f"{i}/2"]
         assert grade(*given, "--out", tmp_path / f"part{i}") == 0
     parts = [read(tmp_path / f"part{i}" / "results.jsonl") for i in (1, 2)]
     assert not {r["student"] for r in parts[0]} & {r["student"] for r in parts[1]}
+    assert grade("merge", tmp_path / "part1", "--out", tmp_path / "all") == 2
+    assert "Shard 2/2 is missing" in capsys.readouterr().err and not (tmp_path / "all").exists()
     assert grade("merge", tmp_path / "part1", tmp_path / "part2", "--out", tmp_path / "all") == 0
     assert reports(tmp_path / "all") == reports(place / "whole")
 
 
-def test_a_shard_may_be_empty(place, tmp_path, copy):
-    given = ["--key", place / "key", "--shard", "40/40", "--out", tmp_path / "none"]
-    assert grade(place / "class", *given) == 0
-    assert grade("merge", copy, tmp_path / "none", "--out", tmp_path / "all") == 0
+def stored(place: Path):
+    """A way to grade that takes every row from the run that was."""
+
+    def graded(tasks, key, jobs):
+        for task in tasks:
+            for question in task.questions:
+                yield task.submission, row(place / "whole", task.submission.student, question)
+            yield task.submission, None
+
+    return graded
+
+
+def test_shards_may_be_empty_and_others_were_graded_without(place, tmp_path, monkeypatch, copy):
+    monkeypatch.setattr("course_lib.grading.command.graded", stored(place))
+    parts = [tmp_path / f"part{i}" for i in range(1, 9)]  # one more than students
+    for i, part in enumerate(parts, 1):
+        given = ["--key", place / "key", "--shard", f"{i}/8", "--out", part]
+        assert grade(place / "class", *given) == 0
+    assert not (parts[-1] / "results.jsonl").read_bytes()
+    assert grade("merge", copy, *parts, "--out", tmp_path / "all") == 0
     assert reports(tmp_path / "all") == reports(place / "whole")
+    assert grade("merge", copy, *parts[1:], "--out", parts[0]) == 2, "its rows would be gone"
+
+
+def test_a_part_that_was_stopped_is_resumed_as_that_part(place, tmp_path, monkeypatch, capsys):
+    def stops(tasks, key, jobs):
+        yield next(stored(place)(tasks, key, jobs))
+        raise KeyboardInterrupt
+
+    given = [place / "class", "--key", place / "key", "--out", tmp_path / "part"]
+    with monkeypatch.context() as patch:
+        patch.setattr("course_lib.grading.command.graded", stops)
+        assert grade(*given, "--shard", "2/2") == 130
+    before = (tmp_path / "part" / "results.jsonl").read_bytes()
+    for other in ([], ["--shard", "1/2"]):
+        assert grade(*given, "--resume", *other) == 2
+        assert "part holds shard 2/2: add --shard 2/2" in capsys.readouterr().err
+    assert (tmp_path / "part" / "results.jsonl").read_bytes() == before
+    monkeypatch.setattr("course_lib.grading.command.graded", stored(place))
+    assert grade(*given, "--resume", "--shard", "2/2") == 0
 
 
 def started(place: Path, out: Path) -> subprocess.Popen:

@@ -16,7 +16,7 @@ from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect, place_of
 from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.key import KeyFileError, key_in, make_key
-from course_lib.grading.plan import asked_of, begin, part_of, wanted
+from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
 from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
 from course_lib.grading.reports.classroom import write_class
@@ -26,6 +26,7 @@ from course_lib.grading.reports.gradescope import write_gradescope
 from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
+from course_lib.grading.shards import be_that_part, be_whole, keep_shard, part_of, shard_in
 
 LISTED = 5  # packages
 BY_HAND_FILE = "by_hand.csv"
@@ -92,12 +93,14 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{path} is there already. Add --resume, or give another --out.")
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
+    be_that_part(arguments.out, arguments.shard)
     read_by_hand(arguments.out / BY_HAND_FILE, {one.student for one in handed_in})
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
     if key is None and arguments.key:
         print(f"{key_file} isn't there: it gets a new key. Keep it.", file=sys.stderr)
     key = key or make_key(key_file)
+    keep_shard(arguments.out, arguments.shard)
     keys = wanted(handed_in, questions, key)
     with Results(path) as results:
         known = {one.student for one in results.done}
@@ -123,11 +126,12 @@ def merged(parts: list[Path], out: Path) -> int:
     """Join the results of shards, and write the reports of the whole class."""
     if not parts:
         raise UsageError("Which parts? Give the --out folders of the shards.")
-    if out.resolve() in [part.resolve() for part in parts]:
+    if out.resolve() in [part.resolve() for part in parts] or shard_in(out):
         raise UsageError(f"{out} is one of the parts. Give another --out.")
     paths = [part / "results.jsonl" for part in parts]
     if lacking := [str(path.parent) for path in paths if not path.is_file()]:
         raise UsageError(f"{lacking[0]}: no results.jsonl is there. Give --out folders of shards.")
+    be_whole(parts)
     rows = [row for path in paths for row in read(path)]
     if len({(row["key"], row["version"]) for row in rows}) > 1:
         raise UsageError("The parts were graded with other keys or versions: give all one --key.")
