@@ -352,6 +352,9 @@ def test_whom_an_earlier_run_knew_and_this_one_does_not_is_told(place, copy, cap
     assert grade(place / "class" / "ana", *given) == 0
     said = capsys.readouterr().out
     assert "Left out, for want of their files: ben, cem, dia, eva, fay, ..." in said
+    pages = {name for name in reports(copy) if "/" in name}
+    assert pages == {"feedback/ana.html", "gradescope/ana/results.json"}
+    assert grade(place / "class", *given) == 0 and reports(copy) == reports(place / "whole")
 
 
 # --- what can't be done ---

@@ -192,7 +192,8 @@ def resumed(now: int, keys: set[Key], known: set[str]) -> str:
     lines = [f"Graded now: {counted(now, 'answer')} of {len(keys)}."]
     if gone := sorted(known - {one.student for one in keys}):
         names = ", ".join(line(name, 60) for name in gone[:LISTED]) + ", ..." * bool(gone[LISTED:])
-        lines.append(f"Left out, for want of their files: {names}. Give the whole class's folder.")
+        lines.append(f"Left out, for want of their files: {names}. Their pages are removed.")
+        lines.append("Give the whole class's folder, and they are there again.")
     return "\n".join(lines)
 
 
