@@ -42,7 +42,7 @@ class Line(NamedTuple):
 def counted_by_hand(rows: Iterable[dict], path: Path, parts: Iterable[Path] = ()) -> list[dict]:
     """The rows with the points of the file; what waits and isn't in the file is added to it.
 
-    So are the lines of such files of `parts`.
+    `parts` are such files of other folders, of which it takes over what it lacks.
     """
     rows = sorted(rows, key=place_of)
     given, taken = read_by_hand(path, {row["student"] for row in rows}, parts)
