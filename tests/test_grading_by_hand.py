@@ -10,7 +10,7 @@ from test_grading_feedback import Page
 
 from course_lib.checks import QUESTIONS
 from course_lib.grading.command import write_reports
-from course_lib.grading.reports.by_hand import counted_by_hand, points_in
+from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
 from course_lib.grading.reports.rows import LOOK, ResultsError
 
 FIRST, SECOND = ASKED[:2]
@@ -113,10 +113,13 @@ def test_whoever_they_are_their_line_is_found_again(tmp_path):
         (HEAD + "ana,,6,5\n", 2, "no question is ''"),
         (HEAD + 'bo,03.1,6,,"two\nlines"\neve,03.1,6,5,\n', 4, "no student is 'eve'"),
         (HEAD + "ana,03.1,6,5,\nana,03.1,6,4,\n", 3, "a line above gives other points"),
+        (HEAD + 'ana,03.1,6,9,"two\nlines"\n', 2, "9 points"),
         (HEAD + "'=x,03.1,6,5,\n", 2, "two students are"),
         ("student,question,of,why\n", 1, "no column is 'points'"),
         ("\ufeffstudent;question;of;points;why\nana;03.1;6;8;\n", 2, "8 points are more"),
         (HEAD + f"ana,03.1,6,5,{'x' * 140_000}\n", 2, "field larger"),
+        (HEAD + 'ana,03.1,6,5,\nana,03.2,6,4,"late\nbo,03.1,6,4,\n', 3, "left open?"),
+        ('"student,question\n', 1, "left open?"),
     ],
 )
 def test_what_cant_be_meant_is_said_before_anything_is_written(tmp_path, text, number, said):
@@ -147,8 +150,80 @@ def test_another_encoding_is_said(tmp_path):
 
 
 def test_a_chapter_that_isnt_graded_now_keeps_its_lines(tmp_path):
-    text = HEAD + "ana,04.1,8,3,\nana,03.1,6,0,\n"
-    assert points_in(text, [row("ana", FIRST)], tmp_path) == {
-        ("ana", "04.1"): 3,
-        ("ana", "03.1"): 0,
-    }
+    path = tmp_path / "by_hand.csv"
+    path.write_text(HEAD + "ana,04.1,8,3,\nana,03.1,6,0,\n", newline="")
+    given, _ = read_by_hand(path, ["ana"])
+    assert given == {("ana", "04.1"): 3, ("ana", "03.1"): 0}
+    path.write_text(HEAD + "\nana,04.1,,9,\n", newline="")
+    with pytest.raises(ResultsError, match=r"line 3: 9 points are more than the 7 of 04\.1"):
+        read_by_hand(path, ["ana"])
+
+
+# --- the files of the parts that are merged ---
+
+
+def files(folder, *texts: str) -> list:
+    """A part's folder for each text, with that file in it; the last one is the class's."""
+    paths = [folder / name / "by_hand.csv" for name in [*"abc"[: len(texts) - 1], "all"]]
+    for path, text in zip(paths, texts, strict=True):
+        path.parent.mkdir(exist_ok=True)
+        if text:
+            path.write_text(text, encoding="utf-8", newline="")
+    return paths
+
+
+def test_what_the_parts_say_is_said_once_as_if_one_run_had_asked(tmp_path):
+    rows = [open_row(name, FIRST, note=f"=1+1 {name}\x07 ") for name in shuffled(NAMES)]
+    once = tmp_path / "by_hand.csv"
+    counted_by_hand(rows, once)
+    a, b, out = files(tmp_path, "", "", "")
+    counted_by_hand(rows[::2], a)
+    counted_by_hand(rows[1::2] + rows[2:6], b)
+    for parts in ([b, a], [a, b]):
+        counted_by_hand(rows, out, parts)
+        assert out.read_bytes() == once.read_bytes()
+
+
+def test_points_and_notes_of_the_parts_are_taken_over(tmp_path):
+    one = "\ufeffwhy;points;student;question;of;seen by\r\n=late, ok;2;ana;03.1;6;me\r\n"
+    note = f"two\nlines, {'long ' * 200}"
+    two = HEAD + f'bo,03.2,6,,"{note}"\ncy,03.1,6,0,sent late, see mail\ngone,03.1,6,,\n'
+    a, b, out = files(tmp_path, one, two, "")
+    rows = [open_row("ana", FIRST), open_row("bo", SECOND), row("cy", FIRST)]
+    found = counted_by_hand(rows, out, [b, a])
+    assert [one["points"] for one in found] == [2, None, 0]
+    assert [tuple(one.values()) for one in lines(out)] == [
+        ("ana", "03.1 causal", "6", "2", "'=late, ok; seen by: me"),
+        ("bo", "03.2 padding", f"{SECOND.points}", "", note),
+        ("cy", "03.1 causal", "6", "0", "sent late;  see mail"),
+    ]
+    data = out.read_bytes()
+    assert counted_by_hand(rows, out, [a, b]) == found and out.read_bytes() == data
+    b.write_text(two.replace("bo,03.2,6,,", "bo,03.2,6,4,"), newline="")
+    assert counted_by_hand(rows, out, [a, b])[1]["points"] == 4
+    assert out.read_bytes().startswith(data) and len(lines(out)) == 4
+    out.write_text("student,question,of,points,why,seen by\n")
+    assert counted_by_hand(rows, out, [a, b])[0]["points"] == 2
+    ana = lines(out)[0]
+    assert (ana["why"], ana["seen by"]) == ("'=late, ok", "me"), "it has that column"
+
+
+@pytest.mark.parametrize("points, first", [((5, 3, None), "a"), ((None, 3, 5), "all")])
+def test_two_files_that_disagree_are_refused(tmp_path, points, first):
+    texts = ["" if n is None else HEAD + f"\nana,03.1,6,{n},\n" for n in points]
+    a, b, out = files(tmp_path, *texts)
+    with pytest.raises(ResultsError) as error:
+        counted_by_hand([row("ana", FIRST)], out, [b, a])
+    assert str(error.value) == (
+        f"{b}, line 3 gives ana, 03.1, 3 points, and {tmp_path / first / 'by_hand.csv'} gives 5: "
+        "write the same into both"
+    )
+    assert out.exists() == bool(texts[-1]), "nothing is written"
+
+
+def test_what_stands_in_the_class_s_file_is_not_said_again(tmp_path):
+    a, out = files(tmp_path, HEAD + "ana,03.1,6,,\nbo,03.1,6,3,\n", HEAD + "ana,3.1 x,6,,")
+    out.write_text(mine := HEAD + "bo,03.1,6,3,seen\nana,03.1,6,4,\n", newline="")
+    rows = [open_row("ana", FIRST), open_row("bo", FIRST)]
+    assert [one["points"] for one in counted_by_hand(rows, out, [a])] == [4, 3]
+    assert out.read_bytes() == mine.encode()

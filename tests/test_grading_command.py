@@ -109,21 +109,58 @@ def test_a_new_key_is_told_of_where_it_was_asked_for(tmp_path, place, monkeypatc
 # --- again, in parts, and after a crash ---
 
 
-def test_two_shards_make_the_gradebook_of_one_run(place, tmp_path):
+def test_two_shards_make_the_gradebook_of_one_run(place, tmp_path, capsys):
     for i in (1, 2):
         given = [place / "class", "--key", place / "key", "--jobs", 1, "--shard", f"{i}/2"]
         assert grade(*given, "--out", tmp_path / f"part{i}") == 0
     parts = [read(tmp_path / f"part{i}" / "results.jsonl") for i in (1, 2)]
     assert not {r["student"] for r in parts[0]} & {r["student"] for r in parts[1]}
+    assert grade("merge", tmp_path / "part1", "--out", tmp_path / "all") == 2
+    assert "Shard 2/2 is missing" in capsys.readouterr().err and not (tmp_path / "all").exists()
     assert grade("merge", tmp_path / "part1", tmp_path / "part2", "--out", tmp_path / "all") == 0
     assert reports(tmp_path / "all") == reports(place / "whole")
 
 
-def test_a_shard_may_be_empty(place, tmp_path, copy):
-    given = ["--key", place / "key", "--shard", "40/40", "--out", tmp_path / "none"]
-    assert grade(place / "class", *given) == 0
-    assert grade("merge", copy, tmp_path / "none", "--out", tmp_path / "all") == 0
+def stored(place: Path):
+    """A way to grade that takes every row from the run that was."""
+
+    def graded(tasks, key, jobs):
+        for task in tasks:
+            for question in task.questions:
+                yield task.submission, row(place / "whole", task.submission.student, question)
+            yield task.submission, None
+
+    return graded
+
+
+def test_shards_may_be_empty_and_others_were_graded_without(place, tmp_path, monkeypatch, copy):
+    monkeypatch.setattr("course_lib.grading.command.graded", stored(place))
+    parts = [tmp_path / f"part{i}" for i in range(1, 9)]  # one more than students
+    for i, part in enumerate(parts, 1):
+        given = ["--key", place / "key", "--shard", f"{i}/8", "--out", part]
+        assert grade(place / "class", *given) == 0
+    assert not (parts[-1] / "results.jsonl").read_bytes()
+    assert grade("merge", copy, *parts, "--out", tmp_path / "all") == 0
     assert reports(tmp_path / "all") == reports(place / "whole")
+    assert grade("merge", copy, *parts[1:], "--out", parts[0]) == 2, "its rows would be gone"
+
+
+def test_a_part_that_was_stopped_is_resumed_as_that_part(place, tmp_path, monkeypatch, capsys):
+    def stops(tasks, key, jobs):
+        yield next(stored(place)(tasks, key, jobs))
+        raise KeyboardInterrupt
+
+    given = [place / "class", "--key", place / "key", "--out", tmp_path / "part"]
+    with monkeypatch.context() as patch:
+        patch.setattr("course_lib.grading.command.graded", stops)
+        assert grade(*given, "--shard", "2/2") == 130
+    before = (tmp_path / "part" / "results.jsonl").read_bytes()
+    for other in ([], ["--shard", "1/2"]):
+        assert grade(*given, "--resume", *other) == 2
+        assert "part holds shard 2/2: add --shard 2/2" in capsys.readouterr().err
+    assert (tmp_path / "part" / "results.jsonl").read_bytes() == before
+    monkeypatch.setattr("course_lib.grading.command.graded", stored(place))
+    assert grade(*given, "--resume", "--shard", "2/2") == 0
 
 
 def started(place: Path, out: Path) -> subprocess.Popen:
@@ -230,6 +267,45 @@ def test_points_by_hand_outlive_a_resume_and_a_merge(place, copy, tmp_path, monk
     assert "\ndia,3,0," in (copy / "gradebook.csv").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    "said, wrong",
+    [
+        ("line 2: save it as CSV UTF-8", b"ana,02.1,7,5,caf\xe9\n"),
+        ("line 2: 8 points are more than the 7 of 02.1", b"ana,02.1,7,8,\n"),
+        ("line 3: a line above gives other", b"ana,02.1,7,5,\nana,02.1,7,4,\n"),
+        ("line 2: no student is 'eve'", b"eve,02.1,7,3,\n"),
+        ("line 2: 9 points are more than the 7 of 04.1", b"ben,04.1,8,9,not graded now\n"),
+    ],
+)
+def test_a_bad_line_is_told_before_anything_is_graded(
+    place, tmp_path, monkeypatch, capsys, said, wrong
+):
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    path = tmp_path / "grades" / "by_hand.csv"
+    path.parent.mkdir()
+    path.write_bytes(b"student,question,of,points,why\n" + wrong)
+    for given in ([place / "class", "--key", place / "key"], ["merge", place / "whole"]):
+        assert grade(*given, "--out", path.parent) == 2
+        assert f"{path}, {said}" in capsys.readouterr().err
+        assert list(path.parent.iterdir()) == [path], "something was written before"
+
+
+def test_points_in_a_part_s_folder_count_for_the_class(copy, place, tmp_path, capsys):
+    mine = "student,question,of,points,why\nben,02.1,7,6,late\n"
+    (copy / "by_hand.csv").write_text(mine)
+    for _ in range(2):
+        assert grade("merge", place / "whole", copy, "--out", tmp_path / "all") == 0
+        assert "\nben,6,0," in (tmp_path / "all" / "gradebook.csv").read_text("utf-8")
+        given = (tmp_path / "all" / "by_hand.csv").read_text("utf-8-sig")
+        assert given.splitlines()[1:] == ['"ben","02.1 scores",7,6,"late"']
+    other = tmp_path / "other" / "by_hand.csv"
+    other.parent.mkdir()
+    other.write_text(mine.replace(",6,", ",5,"))
+    assert grade("merge", place / "whole", copy, "--out", other.parent) == 2
+    assert f"{copy / 'by_hand.csv'}, line 2 gives ben, 02.1, 6 points" in capsys.readouterr().err
+    assert list(other.parent.iterdir()) == [other], "something was written before"
+
+
 def never(tasks, key, jobs):
     assert not tasks
     return iter(())
@@ -307,6 +383,9 @@ def test_whom_an_earlier_run_knew_and_this_one_does_not_is_told(place, copy, cap
     assert grade(place / "class" / "ana", *given) == 0
     said = capsys.readouterr().out
     assert "Left out, for want of their files: ben, cem, dia, eva, fay, ..." in said
+    pages = {name for name in reports(copy) if "/" in name}
+    assert pages == {"feedback/ana.html", "gradescope/ana/results.json"}
+    assert grade(place / "class", *given) == 0 and reports(copy) == reports(place / "whole")
 
 
 # --- what can't be done ---

@@ -3,6 +3,7 @@
 import html.parser
 import itertools
 import json
+import os
 import re
 import tomllib
 import unicodedata
@@ -25,7 +26,14 @@ from course_lib.checks import QUESTIONS
 from course_lib.checks.verdict import IN_PLACE, OVERWRITES, UNNAMED
 from course_lib.grading.reports.feedback import PRINTED_AT_MOST, page, tell, write_feedback
 from course_lib.grading.reports.gradescope import results, results_text, write_gradescope
-from course_lib.grading.reports.output import file_names, line, visible, write
+from course_lib.grading.reports.output import (
+    file_names,
+    line,
+    mark,
+    remove_old,
+    visible,
+    write,
+)
 from course_lib.grading.reports.pages import TEMPLATES
 
 FIRST, SECOND = ASKED[:2]
@@ -230,6 +238,36 @@ def test_each_student_gets_a_page(tmp_path):
     assert {p.name: p.read_bytes() for p in (tmp_path / "feedback").iterdir()} == before
 
 
+def test_the_page_of_who_left_is_removed_and_nothing_that_is_not_ours(tmp_path):
+    before = {"bo", *NAMES} - {"Ana"}
+    index = write_feedback([row(name, FIRST) for name in before], QUESTIONS, tmp_path)
+    assert index["ana"] == "ana.html"
+    theirs = (tmp_path / "bo.html").read_bytes()
+    for name in ("bo, annotated.html", "bo.txt", ".bo.html"):
+        (tmp_path / name).write_bytes(theirs)
+    (tmp_path / "old.html").write_bytes(theirs[: theirs.rfind(b"<!--")])
+    (tmp_path / "empty.html").write_bytes(b"")
+    (tmp_path / "cy.html").mkdir()
+    (tmp_path / "dia.html").write_text("<p>mine</p>" + mark("eva.html") + mark("dia.html")[:-1])
+    mine = {path.name for path in tmp_path.iterdir()} - set(index.values())
+    index = write_feedback([row("ana", FIRST), row("Ana", FIRST)], QUESTIONS, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == mine | set(index.values())
+    assert len(mine) == 7 and "ana.html" not in index.values()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights elsewhere")
+def test_links_and_other_names_of_what_was_written_are_left(tmp_path):
+    (tmp_path / "else").mkdir()
+    kept, old, away = (tmp_path / name for name in ("ana", "bo", "else/bo"))
+    for path in (kept, old, away):
+        path.write_text("x")
+    os.link(kept, tmp_path / "same")  # as "Ana" is where a system has one file of both names
+    (tmp_path / "link").symlink_to(away)
+    removed = remove_old(tmp_path.iterdir(), [kept], lambda path: True)
+    assert removed == [old] and away.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"ana", "same", "else", "link"}
+
+
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     write(tmp_path / "page.html", "old")
 
@@ -289,3 +327,18 @@ def test_gradescope_files_hold_no_surprise(tmp_path):
             assert not re.search(r"[\x00-\x08\x0b-\x1f\u202a-\u202e\ud800-\udfff]", test["output"])
             assert len(test["output"]) <= 8_000
     assert results_text({}, [FIRST]).endswith("}\n")
+
+
+def test_gradescope_s_file_of_who_left_is_removed_and_nothing_that_is_not_ours(tmp_path):
+    place, away = tmp_path / "gradescope", tmp_path / "bo"
+    write_gradescope([row(name, FIRST) for name in ("ana", "bo", "cy", "li")], QUESTIONS, place)
+    (place / "cy" / "notes.txt").write_text("mine")
+    for name, text in [("dia", '{"score": 6}'), ("eva", "[" * 9_999), ("fay", "6")]:
+        (place / name).mkdir()
+        (place / name / "results.json").write_text(text)
+    (place / "bo").rename(away)
+    (place / "bo").symlink_to(away)
+    write_gradescope([row("ana", FIRST)], QUESTIONS, place)
+    left = [path.relative_to(place).as_posix() for path in place.glob("*/*")]
+    mine = ["cy/notes.txt", *(f"{name}/results.json" for name in ("bo", "dia", "eva", "fay"))]
+    assert sorted(left) == sorted(["ana/results.json", *mine]) and not (place / "li").exists()

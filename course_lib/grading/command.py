@@ -4,7 +4,7 @@ import argparse
 import functools
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from tqdm import tqdm
@@ -16,9 +16,9 @@ from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect, place_of
 from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.key import KeyFileError, key_in, make_key
-from course_lib.grading.plan import asked_of, begin, part_of, wanted
+from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
-from course_lib.grading.reports.by_hand import counted_by_hand
+from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
 from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
@@ -27,8 +27,10 @@ from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 from course_lib.grading.reports.worksheets import write_worksheets
+from course_lib.grading.shards import be_that_part, be_whole, keep_shard, part_of, shard_in
 
 LISTED = 5  # packages
+BY_HAND_FILE = "by_hand.csv"
 Rows = Iterator[tuple[Submission, dict | None]]  # None after the last one of a submission
 
 
@@ -92,11 +94,14 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{path} is there already. Add --resume, or give another --out.")
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
+    be_that_part(arguments.out, arguments.shard)
+    read_by_hand(arguments.out / BY_HAND_FILE, {one.student for one in handed_in})
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
     if key is None and arguments.key:
         print(f"{key_file} isn't there: it gets a new key. Keep it.", file=sys.stderr)
     key = key or make_key(key_file)
+    keep_shard(arguments.out, arguments.shard)
     keys = wanted(handed_in, questions, key)
     with Results(path) as results:
         known = {one.student for one in results.done}
@@ -122,18 +127,22 @@ def merged(parts: list[Path], out: Path) -> int:
     """Join the results of shards, and write the reports of the whole class."""
     if not parts:
         raise UsageError("Which parts? Give the --out folders of the shards.")
-    if out.resolve() in [part.resolve() for part in parts]:
+    if out.resolve() in [part.resolve() for part in parts] or shard_in(out):
         raise UsageError(f"{out} is one of the parts. Give another --out.")
     paths = [part / "results.jsonl" for part in parts]
     if lacking := [str(path.parent) for path in paths if not path.is_file()]:
         raise UsageError(f"{lacking[0]}: no results.jsonl is there. Give --out folders of shards.")
-    if len({(row["key"], row["version"]) for path in paths for row in read(path)}) > 1:
+    be_whole(parts)
+    rows = [row for path in paths for row in read(path)]
+    if len({(row["key"], row["version"]) for row in rows}) > 1:
         raise UsageError("The parts were graded with other keys or versions: give all one --key.")
+    by_hand = [part / BY_HAND_FILE for part in parts]
+    read_by_hand(out / BY_HAND_FILE, {row["student"] for row in rows}, by_hand)
     out.mkdir(parents=True, exist_ok=True)
     rows = merge(paths, out / "results.jsonl")
     graded = {row["question"] for row in rows}
     chapters = {name.split(".")[0] for name in graded}
-    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out)
+    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out, by_hand)
     print(summary(rows, out))
     return 0
 
@@ -162,12 +171,14 @@ def grade_into(results: Results, tasks: list[Task], rows: Rows) -> None:
             bar.update()
 
 
-def write_reports(rows: list[dict], questions: list[Question], out: Path) -> list[dict]:
+def write_reports(
+    rows: list[dict], questions: list[Question], out: Path, by_hand: Iterable[Path] = ()
+) -> list[dict]:
     """Everything that is drawn from the rows; the same rows give the same bytes.
 
-    Returns the rows with the points that a person gave.
+    `by_hand` are the parts' files of points. Returns the rows with all that a person gave.
     """
-    rows = counted_by_hand(rows, out / "by_hand.csv")
+    rows = counted_by_hand(rows, out / BY_HAND_FILE, by_hand)
     write_gradebook(rows, questions, out / "gradebook.csv")
     write(out / "canvas.csv", canvas(rows, questions))
     write(out / "moodle.csv", moodle(rows, questions))
@@ -183,7 +194,8 @@ def resumed(now: int, keys: set[Key], known: set[str]) -> str:
     lines = [f"Graded now: {counted(now, 'answer')} of {len(keys)}."]
     if gone := sorted(known - {one.student for one in keys}):
         names = ", ".join(line(name, 60) for name in gone[:LISTED]) + ", ..." * bool(gone[LISTED:])
-        lines.append(f"Left out, for want of their files: {names}. Give the whole class's folder.")
+        lines.append(f"Left out, for want of their files: {names}. Their pages are removed.")
+        lines.append("Give the whole class's folder, and they are there again.")
     return "\n".join(lines)
 
 

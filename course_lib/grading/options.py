@@ -44,7 +44,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--resume", action="store_true", help="go on where a run was stopped")
     command.add_argument("--require-isolation", choices=["full"], help="or grade nothing")
     command.add_argument(
-        "--shard", type=_shard, metavar="I/N", help="only the I-th of N parts of the class"
+        "--shard", type=shard, metavar="I/N", help="only the I-th of N parts of the class"
     )
     command.add_argument(
         "--dask",
@@ -65,7 +65,8 @@ def _chapter(text: str) -> str:
     return text.zfill(2)
 
 
-def _shard(text: str) -> tuple[int, int]:
+def shard(text: str) -> tuple[int, int]:
+    """I and N of a part that is called I/N."""
     found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", text)
     i, n = map(int, found.groups()) if found else (0, 0)
     if not 1 <= i <= n:

@@ -17,14 +17,6 @@ def asked_of(handed_in: list[Submission], only: list[str] | None) -> list[Questi
     return [q for q in QUESTIONS if q.chapter in chapters and q.chapter in (only or chapters)]
 
 
-def part_of(handed_in: list[Submission], shard: tuple[int, int] | None) -> list[Submission]:
-    """The I-th of N parts of a class; a student is never in two."""
-    i, n = shard or (1, 1)
-    students = sorted({s.student for s in handed_in})
-    own = set(students[i - 1 :: n])
-    return [s for s in handed_in if s.student in own]
-
-
 def begin(
     results: Results, handed_in: list[Submission], questions: list[Question], key: bytes
 ) -> list[Task]:

@@ -10,7 +10,14 @@ from pathlib import Path
 from course_lib.checks.question import Question
 from course_lib.checks.verdict import IN_PLACE, OVERWRITES, UNNAMED
 from course_lib.grading.reports.gradebook import chapters
-from course_lib.grading.reports.output import file_names, line, visible, write
+from course_lib.grading.reports.output import (
+    file_names,
+    line,
+    mark,
+    remove_old,
+    visible,
+    write,
+)
 from course_lib.grading.reports.pages import render
 from course_lib.grading.reports.rows import (
     BY_HAND,
@@ -136,10 +143,19 @@ def _sums(parts: dict[str, list[Told]]) -> dict[str, dict]:
 def write_feedback(
     rows: Iterable[dict], questions: Iterable[Question], folder: Path
 ) -> dict[str, str]:
-    """Write a page for each student and return the name of each one's file."""
-    rows = list(rows)
+    """Write a page for each student and return the name of each one's file.
+
+    Pages that an earlier run wrote for students who aren't among these are removed.
+    """
+    rows, folder = list(rows), Path(folder)
     columns, students = asked(rows, questions), by_student(rows)
     names = {student: f"{stem}.html" for student, stem in file_names(students).items()}
     for student, mine in students.items():
-        write(Path(folder) / names[student], page(student, mine, columns))
+        name = names[student]
+        write(folder / name, page(student, mine, columns) + mark(name))
+    remove_old(folder.glob("*.html"), [folder / name for name in names.values()], _is_ours)
     return names
+
+
+def _is_ours(path: Path) -> bool:
+    return path.read_bytes().endswith(mark(path.name).encode())

@@ -163,7 +163,11 @@ def csv_text(table: Iterable[Sequence[Cell]], but: str = "") -> str:
 
 def as_text(value: str) -> str:
     """What a cell holds of a text, so that it stays one."""
-    text = visible(value, 300)
+    return guarded(visible(value, 300))
+
+
+def guarded(text: str) -> str:
+    """The whole text, with a sign before it where a spreadsheet would compute it."""
     return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
 
 

@@ -4,13 +4,14 @@ On Gradescope the grader runs once for every submission, and this file goes to
 `/autograder/results/results.json`.
 """
 
+import contextlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from course_lib.checks.question import Question
 from course_lib.grading.reports.feedback import Told, tell
-from course_lib.grading.reports.output import file_names, visible, write
+from course_lib.grading.reports.output import file_names, remove_old, visible, write
 from course_lib.grading.reports.rows import asked, by_student
 
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
@@ -66,10 +67,26 @@ def results_text(
 def write_gradescope(
     rows: Iterable[dict], questions: Iterable[Question], folder: Path, visibility: str = "visible"
 ) -> dict[str, str]:
-    """Write STUDENT/results.json for each student and return where each one's is."""
-    rows = list(rows)
+    """Write STUDENT/results.json for each student and return where each one's is.
+
+    Those that an earlier run wrote for students who aren't among these are removed.
+    """
+    rows, folder = list(rows), Path(folder)
     columns, students = asked(rows, questions), by_student(rows)
     names = {student: f"{stem}/results.json" for student, stem in file_names(students).items()}
     for student, mine in students.items():
-        write(Path(folder) / names[student], results_text(mine, columns, visibility))
+        write(folder / names[student], results_text(mine, columns, visibility))
+    there = [path for path in folder.glob("*/results.json") if not path.parent.is_symlink()]
+    for path in remove_old(there, [folder / name for name in names.values()], _is_ours):
+        with contextlib.suppress(OSError):  # something else lies there
+            path.parent.rmdir()
     return names
+
+
+def _is_ours(path: Path) -> bool:
+    """It holds what `results` makes, to the order."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and list(found) == list(results({}, []))

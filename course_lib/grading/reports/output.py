@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 NAME_AT_MOST = 60  # bytes of a student's name in a file name: zips and synced folders add theirs
@@ -114,3 +114,28 @@ def write(path: Path, text: str, mode: int = 0o666) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def mark(name: str) -> str:
+    """The last line of a page that we wrote under this name; a copy has another name."""
+    return f"<!-- course_lib grade {_hash(name)[:16]} -->\n"
+
+
+def remove_old(
+    there: Iterable[Path], written: Iterable[Path], ours: Callable[[Path], bool]
+) -> list[Path]:
+    """Remove what an earlier run wrote there and this one didn't, and return what that was.
+
+    It is about students who left: their page could be handed out for today's. Only files that are
+    `ours` go. They are told apart as files, because a system may keep one name for "Ana" and "ana".
+    """
+    kept = {(found.st_dev, found.st_ino) for found in map(os.stat, written)}
+    removed = []
+    for path in sorted(there):
+        if path.is_symlink() or not path.is_file():
+            continue
+        found = path.stat()
+        if (found.st_dev, found.st_ino) not in kept and ours(path):
+            path.unlink()
+            removed.append(path)
+    return removed
