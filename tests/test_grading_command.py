@@ -388,6 +388,18 @@ def test_whom_an_earlier_run_knew_and_this_one_does_not_is_told(place, copy, cap
     assert grade(place / "class", *given) == 0 and reports(copy) == reports(place / "whole")
 
 
+def test_points_by_hand_wait_for_a_student_who_is_not_there_now(place, copy, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    given = ["--key", place / "key", "--out", copy, "--resume"]
+    mine = b"student,question,of,points,why\ndia,02.1,7,3,nearly\n"
+    for folder, has_dia in ((place / "class" / "ana", False), (place / "class", True)):
+        (copy / "by_hand.csv").write_bytes(mine)
+        assert grade(folder, *given) == 0, capsys.readouterr().err
+        assert (copy / "by_hand.csv").read_bytes().startswith(mine)
+        book = (copy / "gradebook.csv").read_text("utf-8")
+        assert ("\ndia,3,0," in book) == ("\ndia," in book) == has_dia
+
+
 # --- what can't be done ---
 
 

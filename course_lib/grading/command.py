@@ -27,6 +27,7 @@ from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 from course_lib.grading.reports.worksheets import write_worksheets
+from course_lib.grading.row import named
 from course_lib.grading.shards import be_that_part, be_whole, keep_shard, part_of, shard_in
 
 LISTED = 5  # packages
@@ -95,7 +96,9 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
     be_that_part(arguments.out, arguments.shard)
-    read_by_hand(arguments.out / BY_HAND_FILE, {one.student for one in handed_in})
+    known = {row["student"] for row in read(path)} if path.exists() else set()
+    students = known | {named(one.student) for one in handed_in}
+    read_by_hand(arguments.out / BY_HAND_FILE, students)
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
     if key is None and arguments.key:
@@ -104,14 +107,13 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     keep_shard(arguments.out, arguments.shard)
     keys = wanted(handed_in, questions, key)
     with Results(path) as results:
-        known = {one.student for one in results.done}
         tasks = begin(results, handed_in, questions, key)
         now = sum(len(task.questions) for task in tasks)
         grade_into(results, tasks, way(tasks, key))
     if arguments.resume:
         print(resumed(now, keys, known))
     rows = read(path, keys)
-    rows = write_reports(rows, questions, arguments.out)
+    rows = write_reports(rows, questions, arguments.out, known=known)
     print(summary(rows, arguments.out))
     return 0
 
@@ -172,13 +174,18 @@ def grade_into(results: Results, tasks: list[Task], rows: Rows) -> None:
 
 
 def write_reports(
-    rows: list[dict], questions: list[Question], out: Path, by_hand: Iterable[Path] = ()
+    rows: list[dict],
+    questions: list[Question],
+    out: Path,
+    by_hand: Iterable[Path] = (),
+    known: Iterable[str] = (),
 ) -> list[dict]:
     """Everything that is drawn from the rows; the same rows give the same bytes.
 
-    `by_hand` are the parts' files of points. Returns the rows with all that a person gave.
+    `by_hand` are the parts' files of points, and `known` are students who have no row now and may
+    have points. Returns the rows with all that a person gave.
     """
-    rows = counted_by_hand(rows, out / BY_HAND_FILE, by_hand)
+    rows = counted_by_hand(rows, out / BY_HAND_FILE, by_hand, known)
     write_gradebook(rows, questions, out / "gradebook.csv")
     write(out / "canvas.csv", canvas(rows, questions))
     write(out / "moodle.csv", moodle(rows, questions))

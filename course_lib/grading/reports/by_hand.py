@@ -39,13 +39,16 @@ class Line(NamedTuple):
     points: int | None
 
 
-def counted_by_hand(rows: Iterable[dict], path: Path, parts: Iterable[Path] = ()) -> list[dict]:
+def counted_by_hand(
+    rows: Iterable[dict], path: Path, parts: Iterable[Path] = (), known: Iterable[str] = ()
+) -> list[dict]:
     """The rows with the points of the file; what waits and isn't in the file is added to it.
 
-    `parts` are such files of other folders, of which it takes over what it lacks.
+    `parts` are such files of other folders, of which it takes over what it lacks. Lines about
+    students who are `known`, and have no row now, stay for when they have.
     """
     rows = sorted(rows, key=place_of)
-    given, taken = read_by_hand(path, {row["student"] for row in rows}, parts)
+    given, taken = read_by_hand(path, {row["student"] for row in rows} | {*known}, parts)
     waits = [row for row in rows if row["points"] is None or doubts(row)]
     new = [(place_of(row), _cells(row)) for row in waits if place_of(row) not in given]
     if new := sorted([*taken, *new], key=operator.itemgetter(0)):
