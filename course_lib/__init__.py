@@ -12,8 +12,9 @@ def hold_to_signatures() -> None:
     import jaxtyping
 
     # Not the kernels: Triton compiles their source, and knows no function that is wrapped. Nor the
-    # simulator: numbers and tiles stand for one another there, and its own words help more.
-    left_out = {"kernel", "kernel_tuned", "simulator", "slow_memory", "refusals"}
+    # simulator: numbers and tiles stand for one another there, and its own words help more. Nor
+    # what looks at every operation of torch: checked, it takes several times as long.
+    left_out = {"kernel", "kernel_tuned", "simulator", "slow_memory", "refusals", "made"}
     names = {path.stem for path in Path(__file__).parent.glob("[!_]*.py")} - left_out
     modules = [f"course_lib.{name}" for name in sorted(names)]
     jaxtyping.install_import_hook(modules, "beartype.beartype")

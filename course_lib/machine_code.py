@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -73,22 +74,34 @@ def machine_code(
     causal: bool = True,
 ) -> MachineCode:
     """Compile one of the course's kernels for a card and read what came out; takes seconds."""
-    for name, value, known in (("kernel", kernel, KERNELS), ("target", target, TARGETS)):
-        if value not in known:
-            raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
+    [code] = machine_codes([(kernel, target, Dh, dtype, causal)])
+    return code
+
+
+def machine_codes(asked: Sequence[tuple]) -> list[MachineCode]:
+    """Compile several in one process, whose start takes longer than most kernels.
+
+    Each is asked for by the arguments of `machine_code`, in their order.
+    """
+    for kernel, target, *_ in asked:
+        for name, value, known in (("kernel", kernel, KERNELS), ("target", target, TARGETS)):
+            if value not in known:
+                raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r}")
     if reason := unavailable():
         raise RuntimeError(reason)
-    asked = json.dumps([kernel, target, Dh, dtype, causal])
     environment = os.environ | {"COURSE_KERNEL": "compiled", "TRITON_INTERPRET": "0"}
-    command = [sys.executable, "-m", __name__, asked]
+    command = [sys.executable, "-m", __name__, json.dumps(asked)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
     if done.returncode:
+        kernel, target, *_ = asked[len(found)]
         raise RuntimeError(f"{kernel} for {target}: {done.stderr.strip().splitlines()[-1]}")
-    found = json.loads(done.stdout)
-    return MachineCode(**found | {"loops": tuple(Loop(**loop) for loop in found["loops"])})
+    return [MachineCode(**f | {"loops": tuple(Loop(**loop) for loop in f["loops"])}) for f in found]
 
 
-def _compile(kernel: str, target: str, Dh: int, dtype: str, causal: bool) -> MachineCode:
+def _compile(
+    kernel: str, target: str, Dh: int, dtype: str = "bfloat16", causal: bool = True
+) -> MachineCode:
     """In the process of its own: compile, assemble, read."""
     import torch
     import triton
@@ -182,4 +195,5 @@ def _is_instruction(line: str) -> bool:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(_compile(*json.loads(sys.argv[1])))))
+    for one in json.loads(sys.argv[1]):
+        print(json.dumps(asdict(_compile(*one))), flush=True)

@@ -95,8 +95,7 @@ def load(pointer: Pointer, mask: Tensor | None = None, other: int | float | None
     if other is None:
         other = math.nan if row.is_floating_point() else torch.iinfo(row.dtype).min
     tile = torch.full(mask.shape, other).to(row.dtype)  # as a card does: -1e9 in float16 is -inf
-    tile[mask] = row[elements]
-    return tile
+    return tile.masked_scatter_(mask, row[elements])
 
 
 def store(pointer: Pointer, value: Tensor | int | float, mask: Tensor | None = None) -> None:

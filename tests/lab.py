@@ -28,6 +28,7 @@ SETTINGS = {
     },
 }
 
+POLLING = 100  # milliseconds; Playwright by itself asks at every frame, and the page draws them all
 SCROLLER = "document.querySelector('.jp-WindowedPanel-outer')"
 CURRENT = "window.jupyterapp.shell.currentWidget"
 
@@ -112,19 +113,22 @@ class Notebook:
 
     def _wait_until_idle(self) -> None:
         idle = f"{CURRENT}?.sessionContext?.session?.kernel?.status === 'idle'"
-        self.page.wait_for_function(f"() => {idle}", timeout=60_000)
+        self.page.wait_for_function(f"() => {idle}", timeout=60_000, polling=POLLING)
 
     def run_all(self) -> None:
         """Run every cell and wait for the last one, its widgets included."""
         self.page.evaluate("() => window.jupyterapp.commands.execute('notebook:run-all-cells')")
         self._wait_until_idle()
         waiting = "() => ![...document.querySelectorAll('.jp-InputPrompt')].some("
-        self.page.wait_for_function(waiting + "prompt => prompt.textContent.includes('*'))")
+        self.page.wait_for_function(
+            waiting + "prompt => prompt.textContent.includes('*'))", polling=POLLING
+        )
         # Every widget view is either drawn or still says that it loads.
         self.page.wait_for_function(
             "() => [...document.querySelectorAll('.jp-OutputArea-output"
             '[data-mime-type="application/vnd.jupyter.widget-view+json"]\')]'
-            ".every(output => output.querySelector('.explorable, .jupyter-widgets'))"
+            ".every(output => output.querySelector('.explorable, .jupyter-widgets'))",
+            polling=POLLING,
         )
 
     def cells(self) -> list[dict]:

@@ -158,7 +158,7 @@ def test_explorables_answer_the_keyboard(chapter):
         for press in range(20):
             before = words(widget)
             control.press(keys[press % len(keys)])
-            chapter.page.wait_for_timeout(50)
+            chapter.page.wait_for_function("n => window.waits.length > n", arg=press)
             assert words(widget) != before
         waits = sorted(chapter.page.evaluate("() => window.waits"))
         label = widget.get_attribute("aria-label")

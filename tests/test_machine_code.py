@@ -8,16 +8,23 @@ from pathlib import Path
 import pytest
 
 from course_lib import machine_code as module
-from course_lib.machine_code import SHARED_LIMIT, TARGETS, machine_code
+from course_lib.machine_code import SHARED_LIMIT, TARGETS, machine_code, machine_codes
 
 README = Path(__file__).parents[1] / "README.md"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def compiler():
     """Skips with its reason where kernels can't be compiled."""
     if reason := module.unavailable():
         pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def codes(compiler):
+    """What comes of every kernel on every card below."""
+    asked = ON_HOPPER + ELSEWHERE
+    return dict(zip(asked, machine_codes(asked), strict=True))
 
 
 SPILLS = {"forward": 0, "tuned_forward": 0, "backward_keys": 31, "backward_queries": 31}
@@ -31,10 +38,9 @@ ELSEWHERE = [("forward", "sm_80", 64), ("backward_keys", "sm_100", 64), ("forwar
 # Each takes seconds, so that the three kernels and the four cards share what is compiled.
 
 
-@pytest.mark.usefixtures("compiler")
 @pytest.mark.parametrize(("kernel", "target", "Dh"), ON_HOPPER + ELSEWHERE)
-def test_a_kernel_fits_on_a_card_and_multiplies_with_its_matrix_units(kernel, target, Dh):
-    code = machine_code(kernel, target, Dh)
+def test_a_kernel_fits_on_a_card_and_multiplies_with_its_matrix_units(codes, kernel, target, Dh):
+    code = codes[kernel, target, Dh]
     assert (code.kernel, code.target) == (kernel, target)
     assert 0 < code.registers <= LARGEST[target]
     assert 0 < code.shared <= SHARED_LIMIT[target]
@@ -95,8 +101,9 @@ def test_one_compilation_serves_calls_of_every_size():
 
 @pytest.mark.usefixtures("compiler")
 def test_what_the_compiler_refuses_is_told_in_one_line():
+    asked = [("forward", "sm_80", 64), ("forward", "sm_90", 64, "float31")]
     with pytest.raises(RuntimeError, match=r"forward for sm_90: .*no attribute 'float31'") as error:
-        machine_code(dtype="float31")
+        machine_codes(asked)
     assert "\n" not in str(error.value)
 
 
