@@ -533,6 +533,10 @@ def test_unreadable_says_why(data, says):
         ("done = fill(W)", True),
         ("torch.add(W, 1, out=W)", True),
         ("last = next(W)", True),
+        ("V = W\nV[0] = 3", True),
+        ("kept = {'w': W}\nfill(kept['w'])", True),
+        ("both = (W, other)", True),
+        ("first = W[0]", False),
         ("print(W, len(W))", False),
         ("fill(other)", False),
         ("W.append(3)", False),  # it is run
@@ -542,8 +546,8 @@ def test_what_isnt_run_and_may_change_a_table_of_the_answer_is_told(line, told):
     sources = ["import bisect, torch\nW = [1]\nother = [2]\ndef fill(t):\n    t[0] = 3", line]
     found = code(*sources, "def f(x):\n    return x + W[0]")
     assert found.left_out == (("cell 2, line 1",) if told else ())
-    with_it = {*found.pieces, ("cell 2, line 1", line)}
-    assert set(found.whole) >= with_it if told else not found.whole
+    own = {(f"cell 2, line {i}", source) for i, source in enumerate(line.split("\n"), 1)}
+    assert set(found.whole) >= {*found.pieces, *own} if told else not found.whole
 
 
 # --- hostile code ---

@@ -326,14 +326,19 @@ def test_each_assignment_of_moodle_has_its_own_number_of_a_student(tmp_path):
 
 
 @pytest.mark.parametrize("third", ["work.ipynb", "06_tiling.ipynb", "hw.pdf"])
-def test_of_a_student_of_whom_canvas_tells_two_numbers_none_is_told(tmp_path, third):
+def test_two_of_one_name_with_two_numbers_of_canvas_are_two_students(tmp_path, third):
+    """Those who handed in different chapters became one, who had the work of both."""
     names = ("li_1111_9001_03_masks.ipynb", "li_1111_9002_04_heads.ipynb")
     tree = dict(zip(names, (MASKS, HEADS), strict=True))
     lay(tmp_path, tree | {"mo_3333_9004_03_masks.ipynb": MASKS})
     assert {number for _, _, number in numbers(tmp_path)} == {"canvas 1111", "canvas 3333"}
     lay(tmp_path, {f"li_2222_9003_{third}": MASKS})
     found = {(student, number) for student, _, number in numbers(tmp_path)}
-    assert found == {("li", ""), ("mo", "canvas 3333")}
+    assert found == {
+        ("li_1111", "canvas 1111"),
+        ("li_2222", "canvas 2222"),
+        ("mo", "canvas 3333"),
+    }
 
 
 @pytest.mark.parametrize("number", ["١٢٣٤", "0123", "1" * 20])

@@ -115,7 +115,7 @@ def test_after_one_endless_answer_the_others_of_the_notebook_get_less(grader):
     handed_in = Submission("ana", "02", "ana/02_attention.py", source.encode())
     rows = list(grader.rows(handed_in, [QUESTION, find("02.3")]))
     assert [row["points"] for row in rows] == [0, 0]
-    assert rows[0]["cpu_ms"] > 2_200 > 1_700 > rows[1]["cpu_ms"] > 400
+    assert rows[0]["cpu_ms"] > 2_050 > 1_700 > rows[1]["cpu_ms"] > 400
 
 
 FILLED = """import time, torch
@@ -125,25 +125,47 @@ def fill(given):
 def softmax(scores):
     return torch.softmax(scores, 0) * sign[0]
 """
+WAITS = "perhaps right with it: 02_attention.py, line 7."
 
 
 @pytest.mark.parametrize(
-    ("does", "call", "mistake", "note"),
+    ("does", "calls", "points", "mistake", "note"),
     [
-        ("given[0] = 1", "", "over the batch", ""),
-        ("given[0] = 1", "done = fill(sign)", "over the batch", ""),
-        ("given[0] = -1", "done = fill(sign)", None, ""),
-        ("time.sleep(1_000)", "done = fill(sign)", "over the batch", "Not run, and perhaps needed"),
-        ("given.clear()", "done = fill(sign)", None, "The error arose at 02_attention.py, line 6"),
+        ("given[0] = 1", "", 0, "over the batch", ""),
+        ("given[0] = 1", "done = fill(sign)", 0, "over the batch", ""),
+        ("given[0] = -1", "done = fill(sign)", 0, None, ""),
+        ("given.clear()", "done = fill(sign)", 0, None, "The error arose at 02_attention.py, line"),
+        (
+            "time.sleep(1_000)",
+            "done = fill(sign)",
+            None,
+            None,
+            WAITS,
+        ),
+        (
+            "open('/data.txt')",
+            "done = fill(sign)",
+            None,
+            None,
+            WAITS,
+        ),
+        (
+            "given[0] = 1",
+            "same = sign\nimport no_such\nno_such.plot(same)",
+            None,
+            None,
+            WAITS,
+        ),
     ],
 )
-def test_a_wrong_answer_is_judged_with_a_call_that_may_fill_its_table(
-    grader, does, call, mistake, note
+def test_a_wrong_answer_is_judged_with_what_may_fill_its_table_or_by_a_person(
+    grader, does, calls, points, mistake, note
 ):
-    source = f"{FILLED.format(does)}\n{call}".encode()
+    source = f"{FILLED.format(does)}{calls}".encode()
     [row] = grader.rows(Submission("ana", "02", "ana/02_attention.py", source), [QUESTION])
-    assert (row["points"], row["mistake"]) == (0, mistake)
-    assert row["note"].startswith(note) and bool(row["note"]) == bool(note)
+    assert (row["points"], row["mistake"]) == (points, mistake), row
+    assert row["status"] == ("graded" if points == 0 else "unclear")
+    assert note in row["note"] and bool(row["note"]) == bool(note)
 
 
 def test_a_slow_start_of_its_process_takes_nothing_from_an_answers_time(monkeypatch):

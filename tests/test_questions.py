@@ -13,7 +13,7 @@ from course_lib.checks.judge import Bench
 from course_lib.checks.proof import describe, prove
 
 SEEDS = int(os.environ.get("COURSE_SEEDS", "10"))
-"""Draws of each probe: few enough that the suite stays short; `.ci/run` asks for more."""
+"""Draws of each probe: few enough that the suite stays short."""
 
 PROVEN: dict[str, proof.Proof] = {}  # what was proven already, by the question's id
 

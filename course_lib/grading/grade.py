@@ -33,10 +33,10 @@ from course_lib.grading.row import (
     blank,
     held_up,
     lacking,
-    left_out,
     not_run,
     of_verdict,
     told,
+    unsure,
     version,
 )
 
@@ -102,40 +102,36 @@ class Grader:
         code = code_for(written, question.name)
         if code is None or not code.pieces:
             return not_run(written, question, code.problem if code else "")
-        row, late = self._run(code.pieces, question, student, self._times)
-        if late:
+        row, answer = self._run(code.pieces, question, student, self._times)
+        if answer.late:
             self._times = AFTERWARDS
-        if code.left_out and row["points"] < question.points:
-            row = self._with_left_out(row, code, question, student)
+        elif code.left_out and row["points"] < question.points:
+            row = self._with_left_out(row, answer, code, student)
         row["note"] = " ".join(filter(None, [code.problem, row["note"]]))
         return lacking(row, question) or row
 
-    def _with_left_out(self, row: dict, code: Code, question: Question, student: str) -> dict:
-        """The row of an answer with what was left out of its slice, where that is no worse.
+    def _with_left_out(self, row: dict, answer: Answer, code: Code, student: str) -> dict:
+        """The row of a wrong answer with what was left out of its slice, where that is no worse.
 
-        Such a statement may as well be a plot that takes a minute: so it gets little time, none
-        after a late answer, and its own lateness costs the others nothing.
+        Such a statement may as well be a plot that takes a minute. So it gets little time, and its
+        lateness costs the other answers nothing. Where it can't be run here, nobody knows what it
+        would have changed: a person has to look.
         """
-        if self._times is FIRST:
-            whole, _ = self._run(code.whole, question, student, AFTERWARDS)
-            both = {"cpu_ms": row["cpu_ms"] + whole["cpu_ms"]}
-            row |= both
-            if found := whole.get("lines"):
-                if found == row.get("lines"):  # it wasn't needed
-                    return row
-                if whole["points"] >= row["points"]:
-                    return whole | both
-        return row | {"note": f"{row['note']} {left_out(code)}".strip()}
+        whole, other = self._run(code.whole, answer.question, student, AFTERWARDS)
+        both = {"cpu_ms": row["cpu_ms"] + whole["cpu_ms"]}
+        ran = not other.late and other.notes == answer.notes
+        if whole["points"] > row["points"] or (ran and whole["points"] == row["points"]):
+            return whole | both
+        return (row if ran else unsure(row, code)) | both
 
     def _run(
         self, pieces: tuple[tuple[str, str], ...], question: Question, student: str, times: dict
-    ) -> tuple[dict, bool]:
-        """A part of the row, and whether the answer was late; again where the grader failed."""
+    ) -> tuple[dict, Answer]:
+        """A part of the row, and the answer that it is about; again where the grader failed."""
         for attempt in (1, 2):
             answer = Answer(self.starter, question, pieces, **times)
             try:
-                row = self._judged(answer, question, student)
-                return row, answer.late
+                return self._judged(answer, question, student), answer
             except GraderFault:
                 if attempt == 2:
                     raise

@@ -26,7 +26,7 @@ WHY_AT_MOST = 300
 STUB_STANDS = "Nothing is written here yet."
 STUB_ABOVE = "The line that raises NotImplementedError stands above what {} answers."
 NOT_THERE = "No cell defines {}."
-LEFT_OUT = "Not run, and perhaps needed: {}."
+LEFT_OUT = "Wrong without what can't be run here, and perhaps right with it: {}."
 SHOWN = 3
 NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,100})'")
 
@@ -124,10 +124,12 @@ def lacking(row: dict, question: Question) -> dict | None:
     return kept | {"status": NOT_GRADED, "points": None, "note": LACKS.format(found[1])}
 
 
-def left_out(code: Code) -> str:
-    """What a person should know of a wrong answer: what of its notebook wasn't run."""
+def unsure(row: dict, code: Code) -> dict:
+    """A part of a row for a wrong answer that may hang on what couldn't be run here."""
     more = ", ..." if code.left_out[SHOWN:] else ""
-    return LEFT_OUT.format("; ".join(code.left_out[:SHOWN]) + more)
+    note = LEFT_OUT.format("; ".join(code.left_out[:SHOWN]) + more)
+    kept = {"isolation": row["isolation"], "cpu_ms": row["cpu_ms"]}
+    return kept | {"status": UNCLEAR, "points": None, "note": note}
 
 
 def is_here(module: str) -> bool:

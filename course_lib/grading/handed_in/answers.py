@@ -1,7 +1,6 @@
 """The slice of a notebook that an answer needs, found by reading: nothing is run here."""
 
 import ast
-import builtins
 import functools
 import re
 from collections import defaultdict
@@ -113,11 +112,10 @@ class _Notebook:
 
     @functools.cached_property
     def takers(self) -> dict[str, list[int]]:
-        """By a table, the statements that hand it to a call: fill(W), insort(D, 3)."""
+        """By a table, the statements that hand it on: fill(W), insort(D, 3), V = W."""
         found = defaultdict(list)
         for i, statement in enumerate(self.statements):
-            calls = [node for node in here(statement.node) if isinstance(node, ast.Call)]
-            for name in set().union(*map(_given, calls)) - self.functions:
+            for name in statement.hands_on - self.functions:
                 if self.binders[name] and not self._is_module(name):
                     found[name].append(i)
         return found
@@ -168,7 +166,8 @@ class _Notebook:
     ) -> set[int]:
         """The statements that the name needs, and those that these need, and so on.
 
-        With `more` statements by the name for which they are taken, too.
+        With `more` statements by the name for which they are taken, too; what these bind may be
+        another name for the same thing.
         """
         futures = [i for i, s in enumerate(self.statements) if _is_future(s.node)]
         kept, left = set(), [*futures, *chosen, *self.changers[name]]
@@ -178,7 +177,8 @@ class _Notebook:
             if i in kept:
                 continue
             kept.add(i)
-            for needed in self.statements[i].needs - seen:
+            names = self.statements[i].needs | (self.statements[i].binds if more else set())
+            for needed in names - seen:
                 seen.add(needed)
                 left += self.binders[needed] + self.changers[needed] + more.get(needed, [])
                 unbound |= not self.binders[needed]
@@ -209,14 +209,6 @@ class _Notebook:
         """Bound by imports alone: a call of its functions changes nothing of the answer's own."""
         own = self.binders.get(name, ())
         return bool(own) and all(isinstance(self.statements[i].node, IMPORTS) for i in own)
-
-
-def _given(call: ast.Call) -> set[str]:
-    """The names that are handed to a call, but for Python's own functions, which only read."""
-    if hasattr(builtins, getattr(call.func, "id", "")) and call.func.id != "next":
-        return set()
-    values = [*call.args, *[keyword.value for keyword in call.keywords]]
-    return {value.id for value in values if isinstance(value, ast.Name)}
 
 
 def is_stub(node: ast.AST) -> bool:

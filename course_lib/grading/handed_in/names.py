@@ -73,35 +73,24 @@ def students_of(paths: list[tuple[str, ...]], wrapped: bool = True) -> list[Who]
     """The student of each path: the first folder that is somebody's, else the file's name says.
 
     A folder or zip that wraps the whole class is nobody's, if there may be one. Two of one name
-    and chapter that a platform gave different numbers are two students, and keep their numbers in
-    their names.
+    that Canvas gave different numbers are two students, and have them in their names. Moodle
+    numbers a student anew for each assignment: there it is so for two of one chapter.
     """
     whose = [_who(path) for path in (_unwrapped(paths) if wrapped else paths)]
     numbers = defaultdict(set)
     for who, path in zip(whose, paths, strict=True):
-        if who.number and ENDING.search(path[-1]):
+        if who.platform == "canvas":
+            numbers[who.name, ""].add(who.number)
+        elif who.number and ENDING.search(path[-1]):
             numbers[who.name, chapter_of(path)].add(who.number)
     shared = {name for (name, _), found in numbers.items() if len(found) > 1}
     apart = [f"{w.name}_{w.number}" if w.number and w.name in shared else w.name for w in whose]
-    return _sure([who._replace(name=name) for who, name in zip(whose, apart, strict=True)])
+    return [who._replace(name=name) for who, name in zip(whose, apart, strict=True)]
 
 
 def owner(folder: str) -> Who:
     """The student whose name a folder or a zip has, one of no name where it has nobody's."""
     return _who((folder, ""))
-
-
-def _sure(whose: list[Who]) -> list[Who]:
-    """The same without the number of Canvas of a student who has two of them.
-
-    In Moodle that is as it should be: it gives a student another for each assignment.
-    """
-    numbers = defaultdict(set)
-    for who in whose:
-        if who.platform == "canvas":
-            numbers[who.name].add(who.number)
-    unsure = {("canvas", name) for name, found in numbers.items() if len(found) > 1}
-    return [w._replace(number="") if (w.platform, w.name) in unsure else w for w in whose]
 
 
 def _unwrapped(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

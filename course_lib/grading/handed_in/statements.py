@@ -1,6 +1,7 @@
 """What each top-level statement of a notebook binds, changes and needs; nothing is run."""
 
 import ast
+import builtins
 import contextlib
 import functools
 import itertools
@@ -77,6 +78,11 @@ class Statement:
         return set(_methods(here(self.node)))
 
     @functools.cached_property
+    def hands_on(self) -> set[str]:
+        """Names that it gives to a call, gives another name, or lays into a list or a dict."""
+        return set().union(*map(_handed_on, here(self.node)))
+
+    @functools.cached_property
     def runs(self) -> set[str]:
         """Functions that it calls for their effect: `fill()` alone on a line, or a decorator."""
         found = [n.value.func for n in here(self.node) if _is_bare_call(n)]
@@ -127,6 +133,18 @@ def root(node: ast.AST) -> str | None:
         else:
             return None
     return node.id
+
+
+def _handed_on(node: ast.AST) -> set[str]:
+    """See Statement.hands_on; Python's own functions only read what they are given."""
+    if isinstance(node, ast.Call):
+        own = hasattr(builtins, getattr(node.func, "id", "")) and node.func.id != "next"
+        values = [] if own else [*node.args, *[keyword.value for keyword in node.keywords]]
+        return {root(value) for value in values} - {None}
+    values = getattr(node, "elts", getattr(node, "values", []))
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+        values = [node.value]
+    return {value.id for value in values if isinstance(value, ast.Name)}
 
 
 def _set(nodes: Iterator[ast.AST] | list[ast.AST]) -> Iterator[str]:
