@@ -4,7 +4,18 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from made_rows import ASKED, NAMES, a_class, missing, open_row, row, sha, shuffled, with_mistake
+from made_rows import (
+    ASKED,
+    NAMES,
+    a_class,
+    absent,
+    missing,
+    open_row,
+    row,
+    sha,
+    shuffled,
+    with_mistake,
+)
 from test_grading_feedback import Page
 
 from course_lib.checks import QUESTIONS
@@ -106,6 +117,14 @@ def test_every_student_is_listed_with_points_by_chapter_and_what_waits():
     shown = Page(class_page(rows, QUESTIONS))
     assert f"Student 03 04 Total ana waits: 03.3 – {c} – bo {a} {c} {a + c} cy" in shown.text
     assert {"href": "feedback/bo.html"} in shown.all("a")
+
+
+def test_zeros_of_what_was_not_handed_in_are_told_from_earned_ones():
+    other = next(question for question in ASKED if question.chapter == "04")
+    rows = [row("ana", FIRST), absent("ana", other), row("bo", FIRST), row("bo", other)]
+    text = Page(class_page(rows, QUESTIONS)).text
+    a, b = FIRST.points, other.points
+    assert f"ana nothing handed in for 04 {a} 0 {a} bo {a} {b} {a + b}" in text
 
 
 @pytest.mark.parametrize("size, folded", [(40, False), (41, True)])

@@ -38,11 +38,12 @@ class NotRun:
 
 @dataclass(frozen=True)
 class Student:
-    """A line of the list of students: points by chapter, their total, and in short what waits."""
+    """A line of the list of students: points by chapter, their total, what waits or lacks."""
 
     name: str
     points: tuple[int | None, ...]  # the total comes last
     waits: str
+    lacks: str
 
 
 def waiting(rows: Iterable[dict], columns: list[Question]) -> list[Waiting]:
@@ -109,6 +110,7 @@ def list_of_students(
             one.student,
             tuple(one.sum(part) for part in parts),
             in_short([*one.open, *doubted.get(one.student, [])], columns),
+            ", ".join(one.lacking(columns)),
         )
         for one in standing
     ]

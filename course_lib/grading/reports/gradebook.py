@@ -46,6 +46,11 @@ class Standing:
         questions = list(questions)
         return None if self.absent >= {q.id for q in questions} else self.sum(questions)
 
+    def lacking(self, questions: Iterable[Question]) -> list[str]:
+        """The chapters among these of which nothing was handed in."""
+        parts = chapters(questions).items()
+        return [name for name, part in parts if self.absent >= {q.id for q in part}]
+
     @property
     def open(self) -> list[str]:
         """The questions that wait for a person."""
@@ -92,7 +97,7 @@ def gradebook(rows: Iterable[dict], questions: Iterable[Question]) -> str:
         sums = [one.sum(part) for part in parts.values()]
         open_ones = [f"{id} {one.status[id]}" for id in one.open]
         notes = [f"{one.so_far} points so far", ", ".join(open_ones)] if open_ones else []
-        lacking = [name for name, part in parts.items() if one.absent >= {q.id for q in part}]
+        lacking = one.lacking(columns)
         notes += [f"nothing handed in for {', '.join(lacking)}"] if lacking else []
         judged = [id for id, status in one.status.items() if status == BY_HAND]
         notes += [f"by hand: {', '.join(judged)}"] if judged else []
