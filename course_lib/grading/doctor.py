@@ -56,7 +56,8 @@ ATTACKS = (
     Attack(
         "slow the grader down",
         ("seccomp",),
-        "os.setpriority(os.PRIO_PROCESS, grader, 1)\nreturn True",
+        "nice = os.getpriority(os.PRIO_PROCESS, grader)\n"
+        "os.setpriority(os.PRIO_PROCESS, grader, nice)\nreturn True",
     ),
     Attack(
         "take 0.75 GiB of memory",
