@@ -5,38 +5,25 @@ What is drawn from the rows counts these points; results.jsonl stays what the gr
 takes over the lines of its parts.
 """
 
-import csv
-import io
 import operator
-import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
-from course_lib.checks import QUESTIONS
-from course_lib.grading.reports.gradebook import BOM, as_text, guarded
+from course_lib.grading.reports.gradebook import as_text, guarded
+from course_lib.grading.reports.lines_by_hand import (
+    TITLES,
+    WORTH,
+    Line,
+    Place,
+    columns_of,
+    lines_for,
+    lines_in,
+    text_in,
+)
 from course_lib.grading.reports.output import line, write
 from course_lib.grading.reports.rows import BY_HAND, NOT_GRADED, ResultsError, doubts
 
-COLUMNS = ["student", "question", "of", "points", "why"]
-# Excel takes "02.1" alone for a number or a date.
-TITLES = {question.id: f"{question.id} {question.name}" for question in QUESTIONS}
-WORTH = {question.id: question.points for question in QUESTIONS}
-
-Place = tuple[str, str]  # student and question
 place_of = operator.itemgetter("student", "question")
-
-
-class Line(NamedTuple):
-    """A line as it stands in a file: its cells by column, whose answer it is about, and the points.
-
-    It is about two answers where the names of two students look alike in a cell.
-    """
-
-    number: int
-    cells: dict[str, str]
-    places: list[Place]
-    points: int | None
 
 
 def counted_by_hand(
@@ -102,69 +89,6 @@ def judged(row: dict, points: int | None) -> dict:
     return found | {"lines": [one for one in row["lines"] if one not in doubts(row)]}
 
 
-def text_in(path: Path) -> str:
-    """The text of a file, empty where there is none."""
-    data = path.read_bytes() if path.exists() else b""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise ResultsError(f"{path}, line {number}: save it as CSV UTF-8") from None
-
-
-def lines_in(text: str, students: Iterable[str], path: Path) -> list[Line]:
-    """The lines of a file; an error names the first one at fault."""
-    called: dict[str, set[str]] = {}  # students by what may stand in a cell for them
-    for student in students:
-        for cell in (student, as_text(student)):
-            called.setdefault(cell.strip(), set()).add(student)
-    found: list[Line] = []
-    given: dict[Place, int] = {}
-    table, number = _table(text), 1
-    try:
-        columns = [name.strip() for name in next(table, COLUMNS)]
-        if lacking := [name for name in COLUMNS if name not in columns]:
-            raise ResultsError(f"no column is {lacking[0]!r}; there must be {', '.join(COLUMNS)}")
-        number = table.line_num + 1
-        for values in table:
-            cells = dict.fromkeys(columns, "") | dict(zip(columns, values, strict=False))
-            beyond = [cells.get("", ""), *values[len(columns) :]]
-            cells[""] = "; ".join(filter(None, beyond))  # of no column
-            question = cells["question"].strip().split(" ")[0]
-            alike = sorted(called.get(cells["student"].strip(), ()))
-            places = [(student, question) for student in alike]
-            points = None  # and nothing hangs on the line: who it is about may have left
-            if cells["points"].strip():
-                points = _points(cells, question, alike)
-                if given.setdefault(places[0], points) != points:
-                    raise ResultsError("a line above gives other points for the same answer")
-            found.append(Line(number, cells, places, points))
-            number = table.line_num + 1
-    except (ResultsError, csv.Error) as error:
-        hint = "; is a quotation mark left open?" if isinstance(error, csv.Error) else ""
-        raise ResultsError(f"{path}, line {number}: {error}{hint}") from None
-    return found
-
-
-def columns_of(text: str) -> list[str]:
-    """The columns of a file, those of a new one where the text is empty."""
-    return [name.strip() for name in next(_table(text), COLUMNS)]
-
-
-def lines_for(new: Iterable[dict], text: str) -> str:
-    """Lines of these cells, to stand behind the text of a file; a head where that is empty."""
-    lines = io.StringIO(newline="")
-    form = {"delimiter": _divider(text), "quoting": csv.QUOTE_NONNUMERIC}
-    table = csv.DictWriter(lines, columns_of(text), **form)
-    if not text:
-        lines.write(BOM)
-        table.writeheader()
-    elif not text.endswith("\n"):
-        lines.write("\r\n")
-    table.writerows(new)
-    return lines.getvalue()
-
-
 def _cells(row: dict) -> dict[str, str | int]:
     """The line of an answer that waits."""
     title = TITLES.get(row["question"], row["question"])
@@ -190,28 +114,3 @@ def _why(row: dict) -> str:
         told = "; ".join(f"{one['property']} ({one['points']} points)" for one in lines)
         return f"{row['points']} points so far, and no machine can tell: {told}"
     return f"{row['status']}: {row['note']}" if row["note"] else row["status"]
-
-
-def _points(cells: dict[str, str], question: str, alike: list[str]) -> int:
-    name, points = line(cells["student"], 60), line(cells["points"], 60)
-    if len(alike) != 1:
-        raise ResultsError(f"{'two students are' if alike else 'no student is'} {name!r}")
-    if question not in TITLES:
-        raise ResultsError(f"no question is {line(question, 60)!r}; one is {min(TITLES.values())}")
-    if not re.fullmatch("[0-9]{1,4}", points):
-        raise ResultsError(f"points are a whole number or empty, not {points!r}")
-    if int(points) > WORTH[question]:
-        raise ResultsError(f"{points} points are more than the {WORTH[question]} of {question}")
-    return int(points)
-
-
-def _table(text: str):
-    """The cells of each line; an open quotation mark would take in all that stands below it."""
-    file = io.StringIO(text.removeprefix(BOM), newline="")
-    return csv.reader(file, delimiter=_divider(text), strict=True)
-
-
-def _divider(text: str) -> str:
-    """A comma, or what Excel writes instead where commas are for decimals."""
-    head = text.partition("\n")[0]
-    return max(",;\t", key=head.count)
