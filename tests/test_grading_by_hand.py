@@ -3,14 +3,16 @@
 import csv
 import io
 import json
+import re
 
 import pytest
-from made_rows import ASKED, NAMES, absent, open_row, row, shuffled, with_mistake
+from made_rows import ASKED, NAMES, absent, open_row, row, sha, shuffled, with_mistake
 from test_grading_feedback import Page
 
 from course_lib.checks import QUESTIONS
 from course_lib.grading.command import write_reports
-from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
+from course_lib.grading.reports.by_hand import counted_by_hand, files_of, read_by_hand
+from course_lib.grading.reports.lines_by_hand import Answer, cell_for
 from course_lib.grading.reports.rows import LOOK, ResultsError
 
 FIRST, SECOND = ASKED[:2]
@@ -91,14 +93,56 @@ def test_a_doubt_is_gone_when_a_person_has_looked(tmp_path):
     assert len(ana["lines"]) == len(bo["lines"]) - 1 and bo == doubted("bo", SECOND)
 
 
+def filled(path, points: int) -> None:
+    """Fill in every line that is still empty."""
+    text = path.read_text("utf-8-sig").replace(',"",', f",{points},")
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def test_points_count_for_the_file_they_were_given_for(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    first = open_row("ana", FIRST, "unclear", "No cell defines causal.")
+    counted_by_hand([first], path)
+    assert re.fullmatch("sha256:[0-9a-f]{16}", lines(path)[0]["file"]), "no number, no 1e5"
+    filled(path, 5)
+    mine = path.read_bytes()
+    assert counted_by_hand([first], path)[0]["points"] == 5
+    for holds, points in ((True, 6), (False, 0)):
+        second = row("ana", FIRST, holds, submission=sha("anew"))
+        assert counted_by_hand([second], path) == [second] and second["points"] == points
+        assert path.read_bytes() == mine, "nothing waits"
+        assert read_by_hand(path, files_of([second])).told == [
+            "Handed in anew since you gave points: ana, 03.1. Those count no more; what waits "
+            "has a new line."
+        ]
+    waits = first | {"submission": sha("anew")}
+    assert counted_by_hand([waits], path)[0]["points"] is None
+    assert path.read_bytes().startswith(mine) and len(lines(path)) == 2
+    filled(path, 4)
+    assert counted_by_hand([waits], path)[0]["points"] == 4, "two points for two files"
+    assert counted_by_hand([first], path)[0]["points"] == 5, "as it was handed in first"
+    assert read_by_hand(path, files_of([waits])).told == []
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD.replace("why", "why,file")])
+def test_a_line_that_names_no_file_counts_for_each(tmp_path, head):
+    path = tmp_path / "by_hand.csv"
+    path.write_text(head + "ana,03.1,6,4,late,03_masks.ipynb\n", newline="")
+    for text in ("first", "anew"):
+        found = [row("ana", FIRST, submission=sha(text)), open_row("bo", SECOND)]
+        assert [one["points"] for one in counted_by_hand(found, path)] == [4, None]
+        assert read_by_hand(path, files_of(found)).told == []
+    named = [cell_for(sha("bo"))] if "file" in head else []
+    assert [*lines(path)[1].values()] == ["bo", "03.2 padding", "6", "", "not graded", *named]
+
+
 def test_whoever_they_are_their_line_is_found_again(tmp_path):
     path = tmp_path / "by_hand.csv"
     rows = [open_row(name, FIRST, note="=1+1\x07") for name in NAMES]
     counted_by_hand(rows, path)
     for cell in (cell for one in lines(path) for cell in one.values()):
         assert not cell.lstrip(" ").startswith(tuple("=+-@\t\r＝"))
-    filled = path.read_text("utf-8-sig").replace('6,""', "6,5")
-    path.write_text(filled, encoding="utf-8", newline="")
+    filled(path, 5)
     assert [one["points"] for one in counted_by_hand(rows, path)] == [5] * len(NAMES)
 
 
@@ -152,11 +196,11 @@ def test_another_encoding_is_said(tmp_path):
 def test_a_chapter_that_isnt_graded_now_keeps_its_lines(tmp_path):
     path = tmp_path / "by_hand.csv"
     path.write_text(HEAD + "ana,04.1,8,3,\nana,03.1,6,0,\n", newline="")
-    given, _ = read_by_hand(path, ["ana"])
-    assert given == {("ana", "04.1"): 3, ("ana", "03.1"): 0}
+    there = {("ana", "03.1"): ""}
+    assert read_by_hand(path, there).points == {Answer("ana", "04.1"): 3, Answer("ana", "03.1"): 0}
     path.write_text(HEAD + "\nana,04.1,,9,\n", newline="")
     with pytest.raises(ResultsError, match=r"line 3: 9 points are more than the 7 of 04\.1"):
-        read_by_hand(path, ["ana"])
+        read_by_hand(path, there)
 
 
 # --- the files of the parts that are merged ---
@@ -193,9 +237,9 @@ def test_points_and_notes_of_the_parts_are_taken_over(tmp_path):
     found = counted_by_hand(rows, out, [b, a])
     assert [one["points"] for one in found] == [2, None, 0]
     assert [tuple(one.values()) for one in lines(out)] == [
-        ("ana", "03.1 causal", "6", "2", "'=late, ok; seen by: me"),
-        ("bo", "03.2 padding", f"{SECOND.points}", "", note),
-        ("cy", "03.1 causal", "6", "0", "sent late;  see mail"),
+        ("ana", "03.1 causal", "6", "2", "'=late, ok; seen by: me", ""),
+        ("bo", "03.2 padding", f"{SECOND.points}", "", note, ""),
+        ("cy", "03.1 causal", "6", "0", "sent late;  see mail", ""),
     ]
     data = out.read_bytes()
     assert counted_by_hand(rows, out, [a, b]) == found and out.read_bytes() == data
@@ -219,6 +263,17 @@ def test_two_files_that_disagree_are_refused(tmp_path, points, first):
         "write the same into both"
     )
     assert out.exists() == bool(texts[-1]), "nothing is written"
+
+
+def test_points_for_an_earlier_file_stay_in_their_part(tmp_path):
+    a, out = files(tmp_path, "", "")
+    counted_by_hand([open_row("ana", FIRST)], a)
+    filled(a, 3)
+    second = [open_row("ana", FIRST, submission=sha("anew"))]
+    given = read_by_hand(out, files_of(second), [a])
+    assert given.taken == [] and "since you gave points: ana, 03.1." in given.told[0]
+    assert counted_by_hand(second, out, [a])[0]["points"] is None
+    assert [one["file"] for one in lines(out)] == [cell_for(sha("anew"))]
 
 
 def test_what_stands_in_the_class_s_file_is_not_said_again(tmp_path):

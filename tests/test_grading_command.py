@@ -267,6 +267,20 @@ def test_points_by_hand_outlive_a_resume_and_a_merge(place, copy, tmp_path, monk
     assert "\ndia,3,0," in (copy / "gradebook.csv").read_text("utf-8")
 
 
+def test_points_by_hand_for_an_earlier_file_are_told(place, copy, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    (tmp_path / "all").mkdir()
+    mine = b"student,question,of,points,why,file\n\ndia,02.1,7,3,nearly,sha256:0123456789abcdef\n"
+    resume = [place / "class", "--key", place / "key", "--out", copy, "--resume"]
+    for given in (resume, ["merge", place / "whole", "--out", tmp_path / "all"]):
+        (given[given.index("--out") + 1] / "by_hand.csv").write_bytes(mine)
+        assert grade(*given) == 0
+        said = capsys.readouterr().out
+        assert said.count("Handed in anew since you gave points: dia, 02.1. ") == 1
+    for folder in (copy, tmp_path / "all"):
+        assert "\ndia,0,0," in (folder / "gradebook.csv").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     "said, wrong",
     [
@@ -297,7 +311,7 @@ def test_points_in_a_part_s_folder_count_for_the_class(copy, place, tmp_path, ca
         assert grade("merge", place / "whole", copy, "--out", tmp_path / "all") == 0
         assert "\nben,6,0," in (tmp_path / "all" / "gradebook.csv").read_text("utf-8")
         given = (tmp_path / "all" / "by_hand.csv").read_text("utf-8-sig")
-        assert given.splitlines()[1:] == ['"ben","02.1 scores",7,6,"late"']
+        assert given.splitlines()[1:] == ['"ben","02.1 scores",7,6,"late",""']
     other = tmp_path / "other" / "by_hand.csv"
     other.parent.mkdir()
     other.write_text(mine.replace(",6,", ",5,"))

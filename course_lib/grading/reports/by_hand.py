@@ -1,20 +1,24 @@
 """by_hand.csv: the points that a person gives, in the instructor's own file.
 
 A line is added for each answer that waits for a person, and nothing that stands there is changed.
-What is drawn from the rows counts these points; results.jsonl stays what the grader found. A merge
-takes over the lines of its parts.
+Such a line names the file that waits, and its points don't count for what is handed in later. What
+is drawn from the rows counts these points; results.jsonl stays what the grader found. A merge takes
+over the lines of its parts.
 """
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from course_lib.grading.reports.gradebook import as_text, guarded
 from course_lib.grading.reports.lines_by_hand import (
     TITLES,
     WORTH,
+    Answer,
     Line,
     Place,
+    cell_for,
     columns_of,
     lines_for,
     lines_in,
@@ -23,7 +27,21 @@ from course_lib.grading.reports.lines_by_hand import (
 from course_lib.grading.reports.output import line, write
 from course_lib.grading.reports.rows import BY_HAND, NOT_GRADED, ResultsError, doubts
 
+LISTED = 5  # answers
+ANEW = "Handed in anew since you gave points: {}. Those count no more; what waits has a new line."
 place_of = operator.itemgetter("student", "question")
+
+
+class ByHand(NamedTuple):
+    """What files of points say together.
+
+    The points are None where a line is still empty. `taken` are cells to be taken over from parts,
+    and `told` is what an instructor should hear of.
+    """
+
+    points: dict[Answer, int | None]
+    taken: list[tuple[Answer, dict]]
+    told: list[str]
 
 
 def counted_by_hand(
@@ -35,43 +53,74 @@ def counted_by_hand(
     students who are `known`, and have no row now, stay for when they have.
     """
     rows = sorted(rows, key=place_of)
-    given, taken = read_by_hand(path, {row["student"] for row in rows} | {*known}, parts)
-    waits = [row for row in rows if row["points"] is None or doubts(row)]
-    new = [(place_of(row), _cells(row)) for row in waits if place_of(row) not in given]
+    given, taken, _ = read_by_hand(path, files_of(rows), parts, known)
+    answers = [Answer(*place_of(row)) for row in rows]
+    waits = [row["points"] is None or bool(doubts(row)) for row in rows]
+    new = [
+        (answer, _cells(row))
+        for answer, row, open_ in zip(answers, rows, waits, strict=True)
+        if open_ and answer not in given
+    ]
     if new := sorted([*taken, *new], key=operator.itemgetter(0)):
         text = text_in(path)
         write(path, text + lines_for([cells for _, cells in new], text))
-    return [judged(row, given.get(place_of(row))) for row in rows]
+    return [judged(row, given.get(answer)) for answer, row in zip(answers, rows, strict=True)]
+
+
+def files_of(rows: Iterable[dict]) -> dict[Place, str]:
+    """The digest of the file behind each row."""
+    return {place_of(row): row["submission"] for row in rows}
 
 
 def read_by_hand(
-    path: Path, students: Iterable[str], parts: Iterable[Path] = ()
-) -> tuple[dict[Place, int | None], list[tuple[Place, dict]]]:
-    """The points that are given, None where a line is still empty, and the cells to be taken over.
+    path: Path,
+    there: Mapping[Place, str],
+    parts: Iterable[Path] = (),
+    known: Iterable[str] = (),
+) -> ByHand:
+    """What the file of points says, and those of parts, of the answers that are `there`.
 
     All that can be wrong is an error, and nothing is written. What the file says of an answer isn't
     said again, and where a part gives other points, a person has to choose.
     """
-    students, text = set(students), text_in(path)
-    given: dict[Place, int | None] = {}
-    for one in lines_in(text, students, path):
-        for place in one.places:
-            given[place] = given.get(place) if one.points is None else one.points
+    text = text_in(path)
+    given: dict[Answer, int | None] = {}
+    for one in lines_in(text, path, there, known):
+        for answer in one.answers:
+            given[answer] = given.get(answer) if one.points is None else one.points
     said, taken, head = dict.fromkeys(given, path), [], columns_of(text)
     for part in sorted(parts):
-        for one in lines_in(text_in(part), students, part):
-            place = one.places[0] if len(one.places) == 1 else None
-            if place is None or (place in given and one.points in (None, given[place])):
+        for one in lines_in(text_in(part), part, there, known):
+            answer = one.answers[0] if len(one.answers) == 1 else None
+            if answer is None or (answer in given and one.points in (None, given[answer])):
                 continue
-            if given.get(place) is not None:
-                whose = f"{line(place[0], 60)}, {place[1]}"
+            is_earlier = answer.file and answer.place in there
+            if given.get(answer) is not None and not is_earlier:
                 raise ResultsError(
-                    f"{part}, line {one.number} gives {whose}, {one.points} points, and "
-                    f"{said[place]} gives {given[place]}: write the same into both"
+                    f"{part}, line {one.number} gives {_told(answer)}, {one.points} points, and "
+                    f"{said[answer]} gives {given[answer]}: write the same into both"
                 )
-            given[place], said[place] = one.points, part
-            taken.append((place, _copied(one, head)))
-    return given, taken
+            given[answer], said[answer] = one.points, part
+            if not is_earlier:
+                taken.append((answer, _copied(one, head)))
+    return ByHand(given, taken, _without_effect(given, there))
+
+
+def _without_effect(given: Mapping[Answer, int | None], there: Mapping[Place, str]) -> list[str]:
+    """Which points don't count, though somebody gave them."""
+    points = [answer for answer, n in sorted(given.items()) if n is not None]
+    earlier = [one for one in points if one.file and one.place in there]
+    anew = [one for one in earlier if given.get(Answer(*one.place)) is None]
+    return [ANEW.format(_listed(anew))] if anew else []
+
+
+def _listed(answers: Iterable[Answer]) -> str:
+    told = list(dict.fromkeys(map(_told, answers)))
+    return "; ".join(told[:LISTED]) + "; ..." * bool(told[LISTED:])
+
+
+def _told(answer: Answer) -> str:
+    return f"{line(answer.student, 60)}, {answer.question}"
 
 
 def judged(row: dict, points: int | None) -> dict:
@@ -92,13 +141,13 @@ def judged(row: dict, points: int | None) -> dict:
 def _cells(row: dict) -> dict[str, str | int]:
     """The line of an answer that waits."""
     title = TITLES.get(row["question"], row["question"])
-    cells = {"student": as_text(row["student"]), "question": title, "of": row["of"]}
-    return cells | {"points": "", "why": as_text(_why(row))}
+    cells = {"student": as_text(row["student"]), "question": title, "of": row["of"], "points": ""}
+    return cells | {"why": as_text(_why(row)), "file": cell_for(row["submission"])}
 
 
 def _copied(one: Line, head: list[str]) -> dict[str, str | int]:
     """The line of a part for a file with these columns; what has no column there goes into why."""
-    ((student, question),) = one.places
+    ((student, question, _),) = one.answers
     rest = {name: cell for name, cell in one.cells.items() if cell.strip() and name not in head}
     more = [f"{name}: {cell}" if name else cell for name, cell in rest.items()]
     cells = {name: one.cells.get(name, "") for name in head}

@@ -7,7 +7,7 @@ order. What can be meant in one way alone is taken so, and of all else the line 
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +16,31 @@ from course_lib.grading.reports.gradebook import BOM, as_text
 from course_lib.grading.reports.output import line
 from course_lib.grading.reports.rows import ResultsError
 
-COLUMNS = ["student", "question", "of", "points", "why"]
+COLUMNS = ["student", "question", "of", "points", "why", "file"]
+NEEDED = COLUMNS[:-1]  # a file of an earlier version has these alone
+# Digits alone would come back as a number, or as 1e5.
+FILE = re.compile("sha256:([0-9a-f]{8,64})", re.IGNORECASE)
 # Excel takes "02.1" alone for a number or a date.
 TITLES = {question.id: f"{question.id} {question.name}" for question in QUESTIONS}
 WORTH = {question.id: question.points for question in QUESTIONS}
 
 Place = tuple[str, str]  # student and question
+
+
+class Answer(NamedTuple):
+    """Whose answer to which question a line is about.
+
+    With the digits of its file, where that isn't the one that is there now.
+    """
+
+    student: str
+    question: str
+    file: str = ""
+
+    @property
+    def place(self) -> Place:
+        """Where in a gradebook its points would stand."""
+        return self.student, self.question
 
 
 class Line(NamedTuple):
@@ -32,7 +51,7 @@ class Line(NamedTuple):
 
     number: int
     cells: dict[str, str]
-    places: list[Place]
+    answers: list[Answer]
     points: int | None
 
 
@@ -46,19 +65,24 @@ def text_in(path: Path) -> str:
         raise ResultsError(f"{path}, line {number}: save it as CSV UTF-8") from None
 
 
-def lines_in(text: str, students: Iterable[str], path: Path) -> list[Line]:
-    """The lines of a file; an error names the first one at fault."""
+def lines_in(
+    text: str, path: Path, there: Mapping[Place, str], known: Iterable[str] = ()
+) -> list[Line]:
+    """The lines of a file; an error names the first one at fault.
+
+    `there` has the digest of the file behind each answer, and `known` are students without one.
+    """
     called: dict[str, set[str]] = {}  # students by what may stand in a cell for them
-    for student in students:
+    for student in {student for student, _ in there}.union(known):
         for cell in (student, as_text(student)):
             called.setdefault(cell.strip(), set()).add(student)
     found: list[Line] = []
-    given: dict[Place, int] = {}
+    given: dict[Answer, int] = {}
     table, number = _table(text), 1
     try:
         columns = [name.strip() for name in next(table, COLUMNS)]
-        if lacking := [name for name in COLUMNS if name not in columns]:
-            raise ResultsError(f"no column is {lacking[0]!r}; there must be {', '.join(COLUMNS)}")
+        if lacking := [name for name in NEEDED if name not in columns]:
+            raise ResultsError(f"no column is {lacking[0]!r}; there must be {', '.join(NEEDED)}")
         number = table.line_num + 1
         for values in table:
             cells = dict.fromkeys(columns, "") | dict(zip(columns, values, strict=False))
@@ -66,13 +90,13 @@ def lines_in(text: str, students: Iterable[str], path: Path) -> list[Line]:
             cells[""] = "; ".join(filter(None, beyond))  # of no column
             question = cells["question"].strip().split(" ")[0]
             alike = sorted(called.get(cells["student"].strip(), ()))
-            places = [(student, question) for student in alike]
+            answers = [_answer((student, question), cells, there) for student in alike]
             points = None  # and nothing hangs on the line: who it is about may have left
             if cells["points"].strip():
                 points = _points(cells, question, alike)
-                if given.setdefault(places[0], points) != points:
+                if given.setdefault(answers[0], points) != points:
                     raise ResultsError("a line above gives other points for the same answer")
-            found.append(Line(number, cells, places, points))
+            found.append(Line(number, cells, answers, points))
             number = table.line_num + 1
     except (ResultsError, csv.Error) as error:
         hint = "; is a quotation mark left open?" if isinstance(error, csv.Error) else ""
@@ -89,7 +113,7 @@ def lines_for(new: Iterable[dict], text: str) -> str:
     """Lines of these cells, to stand behind the text of a file; a head where that is empty."""
     lines = io.StringIO(newline="")
     form = {"delimiter": _divider(text), "quoting": csv.QUOTE_NONNUMERIC}
-    table = csv.DictWriter(lines, columns_of(text), **form)
+    table = csv.DictWriter(lines, columns_of(text), extrasaction="ignore", **form)
     if not text:
         lines.write(BOM)
         table.writeheader()
@@ -97,6 +121,18 @@ def lines_for(new: Iterable[dict], text: str) -> str:
         lines.write("\r\n")
     table.writerows(new)
     return lines.getvalue()
+
+
+def cell_for(digest: str) -> str:
+    """What names a file in a line, so that its points aren't taken for those of a later one."""
+    return f"sha256:{digest[:16]}" if digest else ""
+
+
+def _answer(place: Place, cells: dict[str, str], there: Mapping[Place, str]) -> Answer:
+    found = FILE.fullmatch(cells.get("file", "").strip())
+    file = found[1].lower() if found else ""
+    is_there = place in there and there[place].startswith(file)
+    return Answer(*place, "" if is_there else file)
 
 
 def _points(cells: dict[str, str], question: str, alike: list[str]) -> int:
