@@ -276,6 +276,25 @@ def test_points_for_an_earlier_file_stay_in_their_part(tmp_path):
     assert [one["file"] for one in lines(out)] == [cell_for(sha("anew"))]
 
 
+def test_points_for_which_there_is_no_answer_are_told(tmp_path):
+    a, out = files(tmp_path, HEAD + "ana,04.1,7,3,\nana,03.2,6,,\n", HEAD + "bo,03.1,6,5,\n")
+    rows = [row("ana", FIRST)]
+    told = "Points by hand that count for nobody now: {}."
+    assert read_by_hand(out, files_of(rows), [a], ["bo"]).told == [
+        told.format("ana, 04.1; bo, 03.1")
+    ]
+    assert counted_by_hand(rows, out, [a], ["bo"]) == rows
+    assert [(one["student"], one["points"]) for one in lines(out)] == [
+        ("bo", "5"),
+        ("ana", ""),
+        ("ana", "3"),
+    ]
+    many = {f"s{i}": f"s{i},03.1,6,4,\n" for i in range(7)}
+    a.write_text(HEAD + "".join(many.values()))
+    first = "; ".join(f"s{i}, 03.1" for i in range(5))
+    assert read_by_hand(a, {}, (), many).told == [told.format(f"{first}; ...")]
+
+
 def test_what_stands_in_the_class_s_file_is_not_said_again(tmp_path):
     a, out = files(tmp_path, HEAD + "ana,03.1,6,,\nbo,03.1,6,3,\n", HEAD + "ana,3.1 x,6,,")
     out.write_text(mine := HEAD + "bo,03.1,6,3,seen\nana,03.1,6,4,\n", newline="")

@@ -410,6 +410,8 @@ def test_points_by_hand_wait_for_a_student_who_is_not_there_now(place, copy, mon
         (copy / "by_hand.csv").write_bytes(mine)
         assert grade(folder, *given) == 0, capsys.readouterr().err
         assert (copy / "by_hand.csv").read_bytes().startswith(mine)
+        nobody = "Points by hand that count for nobody now: dia, 02.1.\n"
+        assert (nobody in capsys.readouterr().out) != has_dia
         book = (copy / "gradebook.csv").read_text("utf-8")
         assert ("\ndia,3,0," in book) == ("\ndia," in book) == has_dia
 

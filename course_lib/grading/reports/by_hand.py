@@ -29,6 +29,7 @@ from course_lib.grading.reports.rows import BY_HAND, NOT_GRADED, ResultsError, d
 
 LISTED = 5  # answers
 ANEW = "Handed in anew since you gave points: {}. Those count no more; what waits has a new line."
+NOBODY = "Points by hand that count for nobody now: {}."
 place_of = operator.itemgetter("student", "question")
 
 
@@ -111,7 +112,9 @@ def _without_effect(given: Mapping[Answer, int | None], there: Mapping[Place, st
     points = [answer for answer, n in sorted(given.items()) if n is not None]
     earlier = [one for one in points if one.file and one.place in there]
     anew = [one for one in earlier if given.get(Answer(*one.place)) is None]
-    return [ANEW.format(_listed(anew))] if anew else []
+    nobody = [answer for answer in points if answer.place not in there]
+    told = {ANEW: anew, NOBODY: nobody}
+    return [text.format(_listed(answers)) for text, answers in told.items() if answers]
 
 
 def _listed(answers: Iterable[Answer]) -> str:
