@@ -146,53 +146,6 @@ def test_whoever_they_are_their_line_is_found_again(tmp_path):
     assert [one["points"] for one in counted_by_hand(rows, path)] == [5] * len(NAMES)
 
 
-@pytest.mark.parametrize(
-    "text, number, said",
-    [
-        (HEAD + "ana,03.1,6,most,\n", 2, "a whole number or empty, not 'most'"),
-        (HEAD + "ana,03.1,6,,\nana,03.1,6,4.5,\n", 3, "not '4.5'"),
-        (HEAD + "\nana,03.1,6,-1,\n", 3, "not '-1'"),
-        (HEAD + "ana,03.1,6,7,\n", 2, "7 points are more than the 6 of 03.1"),
-        (HEAD + "ana,3.1,6,5,\n", 2, "no question is '3.1'; one is 01.1 call_shapes"),
-        (HEAD + "ana,,6,5\n", 2, "no question is ''"),
-        (HEAD + 'bo,03.1,6,,"two\nlines"\neve,03.1,6,5,\n', 4, "no student is 'eve'"),
-        (HEAD + "ana,03.1,6,5,\nana,03.1,6,4,\n", 3, "a line above gives other points"),
-        (HEAD + 'ana,03.1,6,9,"two\nlines"\n', 2, "9 points"),
-        (HEAD + "'=x,03.1,6,5,\n", 2, "two students are"),
-        ("student,question,of,why\n", 1, "no column is 'points'"),
-        ("\ufeffstudent;question;of;points;why\nana;03.1;6;8;\n", 2, "8 points are more"),
-        (HEAD + f"ana,03.1,6,5,{'x' * 140_000}\n", 2, "field larger"),
-        (HEAD + 'ana,03.1,6,5,\nana,03.2,6,4,"late\nbo,03.1,6,4,\n', 3, "left open?"),
-        ('"student,question\n', 1, "left open?"),
-    ],
-)
-def test_what_cant_be_meant_is_said_before_anything_is_written(tmp_path, text, number, said):
-    path = tmp_path / "by_hand.csv"
-    path.write_text(text, newline="")
-    rows = [open_row(name, FIRST) for name in ("ana", "bo", "=x", "'=x")]
-    with pytest.raises(ResultsError) as error:
-        write_reports(rows, QUESTIONS, tmp_path)
-    assert f"{path}, line {number}: " in str(error.value) and said in str(error.value)
-    assert [one.name for one in tmp_path.iterdir()] == ["by_hand.csv"]
-    assert path.read_bytes() == text.encode()
-
-
-def test_a_line_without_points_is_never_at_fault(tmp_path):
-    path = tmp_path / "by_hand.csv"
-    text = HEAD + "left,03.1 causal,6,,\nana,99.9 gone,6,,\n\nana\n'=x,03.1,6,,\n"
-    path.write_text(text, newline="")
-    rows = [open_row("=x", FIRST), open_row("'=x", FIRST), row("ana", FIRST)]
-    assert [one["points"] for one in counted_by_hand(rows, path)] == [None, None, 6]
-    assert path.read_bytes() == text.encode(), "both of those look like that line"
-
-
-def test_another_encoding_is_said(tmp_path):
-    path = tmp_path / "by_hand.csv"
-    path.write_bytes((HEAD + "Jos\xe9,03.1,6,5,\n").encode("latin-1"))
-    with pytest.raises(ResultsError, match=r"by_hand\.csv, line 2: save it as CSV UTF-8"):
-        counted_by_hand([open_row("José", FIRST)], path)
-
-
 def test_a_chapter_that_isnt_graded_now_keeps_its_lines(tmp_path):
     path = tmp_path / "by_hand.csv"
     path.write_text(HEAD + "ana,04.1,8,3,\nana,03.1,6,0,\n", newline="")

@@ -22,6 +22,7 @@ NEEDED = COLUMNS[:-1]  # a file of an earlier version has these alone
 FILE = re.compile("sha256:([0-9a-f]{8,64})", re.IGNORECASE)
 # Excel takes "02.1" alone for a number or a date.
 TITLES = {question.id: f"{question.id} {question.name}" for question in QUESTIONS}
+NAMES = {question.name: question.id for question in QUESTIONS}
 WORTH = {question.id: question.points for question in QUESTIONS}
 
 Place = tuple[str, str]  # student and question
@@ -88,14 +89,11 @@ def lines_in(
             cells = dict.fromkeys(columns, "") | dict(zip(columns, values, strict=False))
             beyond = [cells.get("", ""), *values[len(columns) :]]
             cells[""] = "; ".join(filter(None, beyond))  # of no column
-            question = cells["question"].strip().split(" ")[0]
             alike = sorted(called.get(cells["student"].strip(), ()))
+            question, points = _meant(cells, alike)
             answers = [_answer((student, question), cells, there) for student in alike]
-            points = None  # and nothing hangs on the line: who it is about may have left
-            if cells["points"].strip():
-                points = _points(cells, question, alike)
-                if given.setdefault(answers[0], points) != points:
-                    raise ResultsError("a line above gives other points for the same answer")
+            if points is not None and given.setdefault(answers[0], points) != points:
+                raise ResultsError("a line above gives other points for the same answer")
             found.append(Line(number, cells, answers, points))
             number = table.line_num + 1
     except (ResultsError, csv.Error) as error:
@@ -135,12 +133,50 @@ def _answer(place: Place, cells: dict[str, str], there: Mapping[Place, str]) -> 
     return Answer(*place, "" if is_there else file)
 
 
-def _points(cells: dict[str, str], question: str, alike: list[str]) -> int:
-    name, points = line(cells["student"], 60), line(cells["points"], 60)
-    if len(alike) != 1:
-        raise ResultsError(f"{'two students are' if alike else 'no student is'} {name!r}")
-    if question not in TITLES:
-        raise ResultsError(f"no question is {line(question, 60)!r}; one is {min(TITLES.values())}")
+def question_in(cell: str) -> str:
+    """The question that a cell names, by its number, its name or both; an error where none is.
+
+    A spreadsheet makes 3.1 of 03.1.
+    """
+    if (name := cell.strip().casefold()) in NAMES:
+        return NAMES[name]
+    number, name = [*cell.split(maxsplit=1), "", ""][:2]
+    alike = [id for id in TITLES if _short(id) == _short(number)]
+    found = number if number in alike else alike[0] if len(alike) == 1 else ""
+    if not found or (name and NAMES.get(name.strip().casefold()) != found):
+        one = TITLES.get(found, min(TITLES.values()))
+        raise ResultsError(f"no question is {line(cell, 60)!r}; one is {one!r}")
+    return found
+
+
+def _short(number: str) -> str:
+    return number.replace(",", ".").strip("0")
+
+
+def _meant(cells: dict[str, str], alike: list[str]) -> tuple[str, int | None]:
+    """The question and the points of a line about these students.
+
+    Little hangs on a line without points, and who or what it is about may be gone.
+    """
+    if cells["points"].strip():
+        if len(alike) != 1:
+            word = "two students are" if alike else "no student is"
+            raise ResultsError(f"{word} {line(cells['student'], 60)!r}")
+        question = question_in(cells["question"])
+        return question, _points(cells["points"], question)
+    try:
+        question = question_in(cells["question"])
+    except ResultsError:
+        return cells["question"].strip(), None
+    of = line(cells["of"], 60)
+    if alike and of not in ("", f"{WORTH[question]}"):
+        worth = f"{question} is worth {WORTH[question]}"
+        raise ResultsError(f"of is {of}, and {worth}: points go into the column points")
+    return question, None
+
+
+def _points(cell: str, question: str) -> int:
+    points = line(cell, 60)
     if not re.fullmatch("[0-9]{1,4}", points):
         raise ResultsError(f"points are a whole number or empty, not {points!r}")
     if int(points) > WORTH[question]:
