@@ -74,8 +74,44 @@ def test_a_line_without_points_is_never_at_fault(tmp_path):
     assert path.read_bytes() == text.encode(), "both of those look like that line"
 
 
-def test_another_encoding_is_said(tmp_path):
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_another_encoding_is_said_of_the_file_and_of_no_line(tmp_path, encoding):
     path = tmp_path / "by_hand.csv"
-    path.write_bytes((HEAD + "Jos\xe9,03.1,6,5,\n").encode("latin-1"))
-    with pytest.raises(ResultsError, match=r"by_hand\.csv, line 2: save it as CSV UTF-8"):
+    path.write_bytes((HEAD + "Jos\xe9,03.1,6,5,\n").encode(encoding))
+    with pytest.raises(ResultsError) as error:
         counted_by_hand([open_row("José", FIRST)], path)
+    assert str(error.value) == f"{path} isn't written in UTF-8: save it as CSV UTF-8"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Student;QUESTION;Of;Points ;why",
+        "sep=;\r\nstudent;question;of;points;why",
+        '\ufeff"sep=;"\nstudent;question;of;points;a,b,c,d,e,f,why,;why',
+    ],
+)
+def test_a_head_in_capitals_or_below_its_separator_is_taken(tmp_path, head):
+    path = tmp_path / "by_hand.csv"
+    path.write_bytes(mine := f"{head}\r\nana;03.1;6;4\r\n".encode())
+    rows = [open_row("ana", FIRST), open_row("bo", FIRST)]
+    found = counted_by_hand(rows, path)
+    assert [one["points"] for one in found] == [4, None]
+    data = path.read_bytes()
+    assert data.startswith(mine) and data[len(mine) :].startswith(b'"bo";"03.1 causal";6;""')
+    assert counted_by_hand(rows, path) == found and path.read_bytes() == data
+    path.write_bytes(mine.replace(b";4", b";9"))
+    number = len(mine.splitlines())
+    with pytest.raises(ResultsError, match=f"line {number}: 9 points"):
+        counted_by_hand(rows, path)
+
+
+@pytest.mark.parametrize(
+    "text, number", [("\ufeff", 1), ("sep=;\na;b\n", 2), ("\n", 1), ("ana;03.1;6;4;\n", 1)]
+)
+def test_a_file_without_a_head_is_told(tmp_path, text, number):
+    path = tmp_path / "by_hand.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    with pytest.raises(ResultsError, match=f"line {number}: no column is 'student'; there must be"):
+        counted_by_hand([open_row("ana", FIRST)], path)
+    assert path.read_bytes() == text.encode()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from course_lib.grading.reports.called import name_for
 from course_lib.grading.reports.gradebook import as_text, guarded
 from course_lib.grading.reports.lines_by_hand import (
     TITLES,
@@ -144,7 +145,7 @@ def judged(row: dict, points: int | None) -> dict:
 def _cells(row: dict) -> dict[str, str | int]:
     """The line of an answer that waits."""
     title = TITLES.get(row["question"], row["question"])
-    cells = {"student": as_text(row["student"]), "question": title, "of": row["of"], "points": ""}
+    cells = {"student": name_for(row["student"]), "question": title, "of": row["of"], "points": ""}
     return cells | {"why": as_text(_why(row)), "file": cell_for(row["submission"])}
 
 
@@ -154,7 +155,7 @@ def _copied(one: Line, head: list[str]) -> dict[str, str | int]:
     rest = {name: cell for name, cell in one.cells.items() if cell.strip() and name not in head}
     more = [f"{name}: {cell}" if name else cell for name, cell in rest.items()]
     cells = {name: one.cells.get(name, "") for name in head}
-    cells |= {"student": as_text(student), "question": TITLES.get(question, cells["question"])}
+    cells |= {"student": name_for(student), "question": TITLES.get(question, cells["question"])}
     cells |= {"why": "; ".join(filter(None, [cells["why"], *more]))}
     cells = {name: guarded(cell) for name, cell in cells.items()}
     points = "" if one.points is None else one.points

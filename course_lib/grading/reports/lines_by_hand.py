@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from course_lib.checks import QUESTIONS
-from course_lib.grading.reports.gradebook import BOM, as_text
+from course_lib.grading.reports.called import Called
+from course_lib.grading.reports.gradebook import BOM
 from course_lib.grading.reports.output import line
 from course_lib.grading.reports.rows import ResultsError
 
@@ -24,6 +25,7 @@ FILE = re.compile("sha256:([0-9a-f]{8,64})", re.IGNORECASE)
 TITLES = {question.id: f"{question.id} {question.name}" for question in QUESTIONS}
 NAMES = {question.name: question.id for question in QUESTIONS}
 WORTH = {question.id: question.points for question in QUESTIONS}
+SEPARATOR = re.compile(BOM + r'?"?sep=([,;\t])"?\r?\n', re.IGNORECASE)
 
 Place = tuple[str, str]  # student and question
 
@@ -61,9 +63,8 @@ def text_in(path: Path) -> str:
     data = path.read_bytes() if path.exists() else b""
     try:
         return data.decode()
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise ResultsError(f"{path}, line {number}: save it as CSV UTF-8") from None
+    except UnicodeDecodeError:
+        raise ResultsError(f"{path} isn't written in UTF-8: save it as CSV UTF-8") from None
 
 
 def lines_in(
@@ -73,15 +74,14 @@ def lines_in(
 
     `there` has the digest of the file behind each answer, and `known` are students without one.
     """
-    called: dict[str, set[str]] = {}  # students by what may stand in a cell for them
-    for student in {student for student, _ in there}.union(known):
-        for cell in (student, as_text(student)):
-            called.setdefault(cell.strip(), set()).add(student)
+    called = Called({student for student, _ in there}.union(known))
     found: list[Line] = []
     given: dict[Answer, int] = {}
-    table, number = _table(text), 1
+    table = _table(text)
+    number = table.line_num + 1
     try:
-        columns = [name.strip() for name in next(table, COLUMNS)]
+        columns = columns_of(text)
+        next(table, None)
         if lacking := [name for name in NEEDED if name not in columns]:
             raise ResultsError(f"no column is {lacking[0]!r}; there must be {', '.join(NEEDED)}")
         number = table.line_num + 1
@@ -89,8 +89,8 @@ def lines_in(
             cells = dict.fromkeys(columns, "") | dict(zip(columns, values, strict=False))
             beyond = [cells.get("", ""), *values[len(columns) :]]
             cells[""] = "; ".join(filter(None, beyond))  # of no column
-            alike = sorted(called.get(cells["student"].strip(), ()))
-            question, points = _meant(cells, alike)
+            alike = called.alike(cells["student"])
+            question, points = _meant(cells, alike, called)
             answers = [_answer((student, question), cells, there) for student in alike]
             if points is not None and given.setdefault(answers[0], points) != points:
                 raise ResultsError("a line above gives other points for the same answer")
@@ -104,7 +104,8 @@ def lines_in(
 
 def columns_of(text: str) -> list[str]:
     """The columns of a file, those of a new one where the text is empty."""
-    return [name.strip() for name in next(_table(text), COLUMNS)]
+    names = [name.strip() for name in next(_table(text), [] if text else COLUMNS)]
+    return [name.lower() if name.lower() in COLUMNS else name for name in names]
 
 
 def lines_for(new: Iterable[dict], text: str) -> str:
@@ -153,15 +154,16 @@ def _short(number: str) -> str:
     return number.replace(",", ".").strip("0")
 
 
-def _meant(cells: dict[str, str], alike: list[str]) -> tuple[str, int | None]:
+def _meant(cells: dict[str, str], alike: list[str], called: Called) -> tuple[str, int | None]:
     """The question and the points of a line about these students.
 
     Little hangs on a line without points, and who or what it is about may be gone.
     """
     if cells["points"].strip():
-        if len(alike) != 1:
-            word = "two students are" if alike else "no student is"
-            raise ResultsError(f"{word} {line(cells['student'], 60)!r}")
+        if not alike:
+            raise ResultsError(called.nobody(cells["student"]))
+        if len(alike) > 1:
+            raise ResultsError(f"two students are {line(cells['student'], 60)!r}")
         question = question_in(cells["question"])
         return question, _points(cells["points"], question)
     try:
@@ -187,10 +189,15 @@ def _points(cell: str, question: str) -> int:
 def _table(text: str):
     """The cells of each line; an open quotation mark would take in all that stands below it."""
     file = io.StringIO(text.removeprefix(BOM), newline="")
-    return csv.reader(file, delimiter=_divider(text), strict=True)
+    table = csv.reader(file, delimiter=_divider(text), strict=True)
+    if SEPARATOR.match(text):
+        next(table)
+    return table
 
 
 def _divider(text: str) -> str:
-    """A comma, or what Excel writes instead where commas are for decimals."""
+    """A comma, or what Excel writes instead where commas are for decimals, and may say before."""
+    if told := SEPARATOR.match(text):
+        return told[1]
     head = text.partition("\n")[0]
     return max(",;\t", key=head.count)
