@@ -205,6 +205,24 @@ def test_points_and_notes_of_the_parts_are_taken_over(tmp_path):
     assert (ana["why"], ana["seen by"]) == ("'=late, ok", "me"), "it has that column"
 
 
+def test_what_is_taken_over_fills_our_own_empty_line_and_no_other(tmp_path):
+    a, out = files(tmp_path, "", "")
+    rows = [open_row(name, FIRST, "unclear", 'a "note"') for name in ("ana", "bo", "cy")]
+    for path in (a, out):
+        counted_by_hand(rows, path)
+    empty = out.read_bytes().decode()
+    filled(a, 5)
+    assert [one["points"] for one in counted_by_hand(rows, out, [a])] == [5, 5, 5]
+    assert lines(out) == lines(a) and out.read_bytes().count(b"\r\n") == 4, "each in its place"
+    edited = [empty.replace('"unc', '"mine: unc'), empty.replace('"ana"', "ana"), empty.strip()]
+    for mine, kept in zip(edited, ([0, 1, 2], [0], [2]), strict=True):
+        out.write_text(mine, encoding="utf-8", newline="")
+        assert [one["points"] for one in counted_by_hand(rows, out, [a])] == [5, 5, 5]
+        found = out.read_text("utf-8").splitlines()
+        assert [i for i in range(3) if found[i + 1] == mine.splitlines()[i + 1]] == kept
+        assert len(found) == 4 + len(kept), "as it was edited, and what is taken over below"
+
+
 @pytest.mark.parametrize("points, first", [((5, 3, None), "a"), ((None, 3, 5), "all")])
 def test_two_files_that_disagree_are_refused(tmp_path, points, first):
     texts = ["" if n is None else HEAD + f"\nana,03.1,6,{n},\n" for n in points]

@@ -3,7 +3,7 @@
 A line is added for each answer that waits for a person, and nothing that stands there is changed.
 Such a line names the file that waits, and its points don't count for what is handed in later. What
 is drawn from the rows counts these points; results.jsonl stays what the grader found. A merge takes
-over the lines of its parts.
+over the lines of its parts, and fills with them the empty ones that it added itself.
 """
 
 import operator
@@ -32,6 +32,7 @@ LISTED = 5  # answers
 ANEW = "Handed in anew since you gave points: {}. Those count no more; what waits has a new line."
 NOBODY = "Points by hand that count for nobody now: {}."
 place_of = operator.itemgetter("student", "question")
+Taken = tuple[Answer, dict]  # the cells of a line
 
 
 class ByHand(NamedTuple):
@@ -42,7 +43,7 @@ class ByHand(NamedTuple):
     """
 
     points: dict[Answer, int | None]
-    taken: list[tuple[Answer, dict]]
+    taken: list[Taken]
     told: list[str]
 
 
@@ -56,17 +57,36 @@ def counted_by_hand(
     """
     rows = sorted(rows, key=place_of)
     given, taken, _ = read_by_hand(path, files_of(rows), parts, known)
-    answers = [Answer(*place_of(row)) for row in rows]
-    waits = [row["points"] is None or bool(doubts(row)) for row in rows]
-    new = [
-        (answer, _cells(row))
-        for answer, row, open_ in zip(answers, rows, waits, strict=True)
-        if open_ and answer not in given
-    ]
-    if new := sorted([*taken, *new], key=operator.itemgetter(0)):
-        text = text_in(path)
-        write(path, text + lines_for([cells for _, cells in new], text))
-    return [judged(row, given.get(answer)) for answer, row in zip(answers, rows, strict=True)]
+    waiting = {
+        Answer(*place_of(row)): _cells(row) for row in rows if row["points"] is None or doubts(row)
+    }
+    text, left = _filled(text_in(path), taken, waiting)
+    new = [*left, *(one for one in waiting.items() if one[0] not in given)]
+    if new:
+        new.sort(key=operator.itemgetter(0))
+        text += lines_for([cells for _, cells in new], text)
+    if new or taken:
+        write(path, text)
+    return [judged(row, given.get(Answer(*place_of(row)))) for row in rows]
+
+
+def _filled(text: str, taken: Iterable[Taken], waiting: Mapping[Answer, dict]) -> tuple[str, list]:
+    """The text with what is taken over in place of our own empty lines, and what has none there.
+
+    Only where such a line stands as it was written: else something of the instructor's may go.
+    """
+    left = []
+    for answer, cells in taken:
+        empty = _below_another(waiting[answer], text) if answer in waiting else ""
+        if empty and empty in text:
+            text = text.replace(empty, _below_another(cells, text), 1)
+        else:
+            left.append((answer, cells))
+    return text, left
+
+
+def _below_another(cells: dict, text: str) -> str:
+    return "\n" + lines_for([cells], text).lstrip("\r\n")
 
 
 def files_of(rows: Iterable[dict]) -> dict[Place, str]:
