@@ -95,10 +95,12 @@ def with_mistake(student: str, question: Question, which: int = 0, **changes: ob
     return row(student, question, holds=False) | explained | changes
 
 
-def open_row(student: str, question: Question, status: str = "not graded", note: str = "") -> dict:
+def open_row(
+    student: str, question: Question, status: str = "not graded", note: str = "", **more: object
+) -> dict:
     """A row without points, for a person."""
     changes = {"status": status, "points": None, "lines": [], "note": note, "isolation": ""}
-    return row(student, question) | changes
+    return row(student, question) | changes | more
 
 
 def missing(student: str, question: Question, note: str = "") -> dict:

@@ -3,14 +3,16 @@
 import csv
 import io
 import json
+import re
 
 import pytest
-from made_rows import ASKED, NAMES, absent, open_row, row, shuffled, with_mistake
+from made_rows import ASKED, NAMES, absent, open_row, row, sha, shuffled, with_mistake
 from test_grading_feedback import Page
 
 from course_lib.checks import QUESTIONS
 from course_lib.grading.command import write_reports
-from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
+from course_lib.grading.reports.by_hand import counted_by_hand, files_of, read_by_hand
+from course_lib.grading.reports.lines_by_hand import Answer, cell_for
 from course_lib.grading.reports.rows import LOOK, ResultsError
 
 FIRST, SECOND = ASKED[:2]
@@ -91,72 +93,67 @@ def test_a_doubt_is_gone_when_a_person_has_looked(tmp_path):
     assert len(ana["lines"]) == len(bo["lines"]) - 1 and bo == doubted("bo", SECOND)
 
 
+def filled(path, points: int) -> None:
+    """Fill in every line that is still empty."""
+    text = path.read_text("utf-8-sig").replace(',"",', f",{points},")
+    path.write_text(text, encoding="utf-8", newline="")
+
+
+def test_points_count_for_the_file_they_were_given_for(tmp_path):
+    path = tmp_path / "by_hand.csv"
+    first = open_row("ana", FIRST, "unclear", "No cell defines causal.")
+    counted_by_hand([first], path)
+    assert re.fullmatch("sha256:[0-9a-f]{16}", lines(path)[0]["file"]), "no number, no 1e5"
+    filled(path, 5)
+    mine = path.read_bytes()
+    assert counted_by_hand([first], path)[0]["points"] == 5
+    for holds, points in ((True, 6), (False, 0)):
+        second = row("ana", FIRST, holds, submission=sha("anew"))
+        assert counted_by_hand([second], path) == [second] and second["points"] == points
+        assert path.read_bytes() == mine, "nothing waits"
+        assert read_by_hand(path, files_of([second])).told == [
+            "Handed in anew since you gave points: ana, 03.1. Those count no more; what waits "
+            "has a new line."
+        ]
+    waits = first | {"submission": sha("anew")}
+    assert counted_by_hand([waits], path)[0]["points"] is None
+    assert path.read_bytes().startswith(mine) and len(lines(path)) == 2
+    filled(path, 4)
+    assert counted_by_hand([waits], path)[0]["points"] == 4, "two points for two files"
+    assert counted_by_hand([first], path)[0]["points"] == 5, "as it was handed in first"
+    assert read_by_hand(path, files_of([waits])).told == []
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD.replace("why", "why,file")])
+def test_a_line_that_names_no_file_counts_for_each(tmp_path, head):
+    path = tmp_path / "by_hand.csv"
+    path.write_text(head + "ana,03.1,6,4,late,03_masks.ipynb\n", newline="")
+    for text in ("first", "anew"):
+        found = [row("ana", FIRST, submission=sha(text)), open_row("bo", SECOND)]
+        assert [one["points"] for one in counted_by_hand(found, path)] == [4, None]
+        assert read_by_hand(path, files_of(found)).told == []
+    named = [cell_for(sha("bo"))] if "file" in head else []
+    assert [*lines(path)[1].values()] == ["bo", "03.2 padding", "6", "", "not graded", *named]
+
+
 def test_whoever_they_are_their_line_is_found_again(tmp_path):
     path = tmp_path / "by_hand.csv"
     rows = [open_row(name, FIRST, note="=1+1\x07") for name in NAMES]
     counted_by_hand(rows, path)
     for cell in (cell for one in lines(path) for cell in one.values()):
         assert not cell.lstrip(" ").startswith(tuple("=+-@\t\r＝"))
-    filled = path.read_text("utf-8-sig").replace('6,""', "6,5")
-    path.write_text(filled, encoding="utf-8", newline="")
+    filled(path, 5)
     assert [one["points"] for one in counted_by_hand(rows, path)] == [5] * len(NAMES)
-
-
-@pytest.mark.parametrize(
-    "text, number, said",
-    [
-        (HEAD + "ana,03.1,6,most,\n", 2, "a whole number or empty, not 'most'"),
-        (HEAD + "ana,03.1,6,,\nana,03.1,6,4.5,\n", 3, "not '4.5'"),
-        (HEAD + "\nana,03.1,6,-1,\n", 3, "not '-1'"),
-        (HEAD + "ana,03.1,6,7,\n", 2, "7 points are more than the 6 of 03.1"),
-        (HEAD + "ana,3.1,6,5,\n", 2, "no question is '3.1'; one is 01.1 call_shapes"),
-        (HEAD + "ana,,6,5\n", 2, "no question is ''"),
-        (HEAD + 'bo,03.1,6,,"two\nlines"\neve,03.1,6,5,\n', 4, "no student is 'eve'"),
-        (HEAD + "ana,03.1,6,5,\nana,03.1,6,4,\n", 3, "a line above gives other points"),
-        (HEAD + 'ana,03.1,6,9,"two\nlines"\n', 2, "9 points"),
-        (HEAD + "'=x,03.1,6,5,\n", 2, "two students are"),
-        ("student,question,of,why\n", 1, "no column is 'points'"),
-        ("\ufeffstudent;question;of;points;why\nana;03.1;6;8;\n", 2, "8 points are more"),
-        (HEAD + f"ana,03.1,6,5,{'x' * 140_000}\n", 2, "field larger"),
-        (HEAD + 'ana,03.1,6,5,\nana,03.2,6,4,"late\nbo,03.1,6,4,\n', 3, "left open?"),
-        ('"student,question\n', 1, "left open?"),
-    ],
-)
-def test_what_cant_be_meant_is_said_before_anything_is_written(tmp_path, text, number, said):
-    path = tmp_path / "by_hand.csv"
-    path.write_text(text, newline="")
-    rows = [open_row(name, FIRST) for name in ("ana", "bo", "=x", "'=x")]
-    with pytest.raises(ResultsError) as error:
-        write_reports(rows, QUESTIONS, tmp_path)
-    assert f"{path}, line {number}: " in str(error.value) and said in str(error.value)
-    assert [one.name for one in tmp_path.iterdir()] == ["by_hand.csv"]
-    assert path.read_bytes() == text.encode()
-
-
-def test_a_line_without_points_is_never_at_fault(tmp_path):
-    path = tmp_path / "by_hand.csv"
-    text = HEAD + "left,03.1 causal,6,,\nana,99.9 gone,6,,\n\nana\n'=x,03.1,6,,\n"
-    path.write_text(text, newline="")
-    rows = [open_row("=x", FIRST), open_row("'=x", FIRST), row("ana", FIRST)]
-    assert [one["points"] for one in counted_by_hand(rows, path)] == [None, None, 6]
-    assert path.read_bytes() == text.encode(), "both of those look like that line"
-
-
-def test_another_encoding_is_said(tmp_path):
-    path = tmp_path / "by_hand.csv"
-    path.write_bytes((HEAD + "Jos\xe9,03.1,6,5,\n").encode("latin-1"))
-    with pytest.raises(ResultsError, match=r"by_hand\.csv, line 2: save it as CSV UTF-8"):
-        counted_by_hand([open_row("José", FIRST)], path)
 
 
 def test_a_chapter_that_isnt_graded_now_keeps_its_lines(tmp_path):
     path = tmp_path / "by_hand.csv"
     path.write_text(HEAD + "ana,04.1,8,3,\nana,03.1,6,0,\n", newline="")
-    given, _ = read_by_hand(path, ["ana"])
-    assert given == {("ana", "04.1"): 3, ("ana", "03.1"): 0}
+    there = {("ana", "03.1"): ""}
+    assert read_by_hand(path, there).points == {Answer("ana", "04.1"): 3, Answer("ana", "03.1"): 0}
     path.write_text(HEAD + "\nana,04.1,,9,\n", newline="")
     with pytest.raises(ResultsError, match=r"line 3: 9 points are more than the 7 of 04\.1"):
-        read_by_hand(path, ["ana"])
+        read_by_hand(path, there)
 
 
 # --- the files of the parts that are merged ---
@@ -193,9 +190,9 @@ def test_points_and_notes_of_the_parts_are_taken_over(tmp_path):
     found = counted_by_hand(rows, out, [b, a])
     assert [one["points"] for one in found] == [2, None, 0]
     assert [tuple(one.values()) for one in lines(out)] == [
-        ("ana", "03.1 causal", "6", "2", "'=late, ok; seen by: me"),
-        ("bo", "03.2 padding", f"{SECOND.points}", "", note),
-        ("cy", "03.1 causal", "6", "0", "sent late;  see mail"),
+        ("ana", "03.1 causal", "6", "2", "'=late, ok; seen by: me", ""),
+        ("bo", "03.2 padding", f"{SECOND.points}", "", note, ""),
+        ("cy", "03.1 causal", "6", "0", "sent late;  see mail", ""),
     ]
     data = out.read_bytes()
     assert counted_by_hand(rows, out, [a, b]) == found and out.read_bytes() == data
@@ -206,6 +203,24 @@ def test_points_and_notes_of_the_parts_are_taken_over(tmp_path):
     assert counted_by_hand(rows, out, [a, b])[0]["points"] == 2
     ana = lines(out)[0]
     assert (ana["why"], ana["seen by"]) == ("'=late, ok", "me"), "it has that column"
+
+
+def test_what_is_taken_over_fills_our_own_empty_line_and_no_other(tmp_path):
+    a, out = files(tmp_path, "", "")
+    rows = [open_row(name, FIRST, "unclear", 'a "note"') for name in ("ana", "bo", "cy")]
+    for path in (a, out):
+        counted_by_hand(rows, path)
+    empty = out.read_bytes().decode()
+    filled(a, 5)
+    assert [one["points"] for one in counted_by_hand(rows, out, [a])] == [5, 5, 5]
+    assert lines(out) == lines(a) and out.read_bytes().count(b"\r\n") == 4, "each in its place"
+    edited = [empty.replace('"unc', '"mine: unc'), empty.replace('"ana"', "ana"), empty.strip()]
+    for mine, kept in zip(edited, ([0, 1, 2], [0], [2]), strict=True):
+        out.write_text(mine, encoding="utf-8", newline="")
+        assert [one["points"] for one in counted_by_hand(rows, out, [a])] == [5, 5, 5]
+        found = out.read_text("utf-8").splitlines()
+        assert [i for i in range(3) if found[i + 1] == mine.splitlines()[i + 1]] == kept
+        assert len(found) == 4 + len(kept), "as it was edited, and what is taken over below"
 
 
 @pytest.mark.parametrize("points, first", [((5, 3, None), "a"), ((None, 3, 5), "all")])
@@ -219,6 +234,36 @@ def test_two_files_that_disagree_are_refused(tmp_path, points, first):
         "write the same into both"
     )
     assert out.exists() == bool(texts[-1]), "nothing is written"
+
+
+def test_points_for_an_earlier_file_stay_in_their_part(tmp_path):
+    a, out = files(tmp_path, "", "")
+    counted_by_hand([open_row("ana", FIRST)], a)
+    filled(a, 3)
+    second = [open_row("ana", FIRST, submission=sha("anew"))]
+    given = read_by_hand(out, files_of(second), [a])
+    assert given.taken == [] and "since you gave points: ana, 03.1." in given.told[0]
+    assert counted_by_hand(second, out, [a])[0]["points"] is None
+    assert [one["file"] for one in lines(out)] == [cell_for(sha("anew"))]
+
+
+def test_points_for_which_there_is_no_answer_are_told(tmp_path):
+    a, out = files(tmp_path, HEAD + "ana,04.1,7,3,\nana,03.2,6,,\n", HEAD + "bo,03.1,6,5,\n")
+    rows = [row("ana", FIRST)]
+    told = "Points by hand that count for nobody now: {}."
+    assert read_by_hand(out, files_of(rows), [a], ["bo"]).told == [
+        told.format("ana, 04.1; bo, 03.1")
+    ]
+    assert counted_by_hand(rows, out, [a], ["bo"]) == rows
+    assert [(one["student"], one["points"]) for one in lines(out)] == [
+        ("bo", "5"),
+        ("ana", ""),
+        ("ana", "3"),
+    ]
+    many = {f"s{i}": f"s{i},03.1,6,4,\n" for i in range(7)}
+    a.write_text(HEAD + "".join(many.values()))
+    first = "; ".join(f"s{i}, 03.1" for i in range(5))
+    assert read_by_hand(a, {}, (), many).told == [told.format(f"{first}; ...")]
 
 
 def test_what_stands_in_the_class_s_file_is_not_said_again(tmp_path):

@@ -7,6 +7,7 @@ import random
 import stat
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -359,6 +360,29 @@ def test_two_candidates_are_never_chosen_from(tmp_path, second):
     assert f"ana/{second}" in ana.problem and "ana/03_masks.ipynb" in ana.problem
     assert ana.data == b"" and ana.chapter == "03" and not ben.problem
     assert ana.unclear and not ben.unclear, "each of the two can be read"
+
+
+def test_what_waits_is_known_again_by_its_bytes_and_its_problem(tmp_path):
+    known = []
+    for at in range(4):
+        files = {"ana/03_masks.ipynb": MASKS + b" " * (at > 0), "ana/masks.ipynb": MASKS + b"  "}
+        files |= {"ana/old/masks.ipynb": MASKS + b"   "} if at > 1 else {}
+        files |= {"ana/old/masks.ipynb": MASKS} if at > 2 else {}
+        lay(tmp_path, files)
+        (ana,) = collect(tmp_path)
+        assert ana.unclear and collect(tmp_path)[0].digest == ana.digest
+        known.append(ana.digest)
+    assert len(set(known)) == 4
+    (tmp_path / "ana" / "zz").mkdir()
+    (tmp_path / "ana" / "03_masks.ipynb").rename(tmp_path / "ana" / "zz" / "masks.ipynb")
+    (last,) = collect(tmp_path)
+    assert last.problem != ana.problem and last.digest == ana.digest, "wherever they lie"
+
+
+def test_an_empty_file_is_known_by_its_bytes_when_it_turns_out_to_be_unreadable(tmp_path):
+    lay(tmp_path, {"ana/03_masks.ipynb": b""})
+    (ana,) = collect(tmp_path)
+    assert not ana.problem and replace(ana, problem="it is empty").digest == ana.digest
 
 
 def test_three_flat_candidates_are_counted(tmp_path):

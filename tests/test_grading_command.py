@@ -267,14 +267,28 @@ def test_points_by_hand_outlive_a_resume_and_a_merge(place, copy, tmp_path, monk
     assert "\ndia,3,0," in (copy / "gradebook.csv").read_text("utf-8")
 
 
+def test_points_by_hand_for_an_earlier_file_are_told(place, copy, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("course_lib.grading.command.graded", never)
+    (tmp_path / "all").mkdir()
+    mine = b"student,question,of,points,why,file\n\ndia,02.1,7,3,nearly,sha256:0123456789abcdef\n"
+    resume = [place / "class", "--key", place / "key", "--out", copy, "--resume"]
+    for given in (resume, ["merge", place / "whole", "--out", tmp_path / "all"]):
+        (given[given.index("--out") + 1] / "by_hand.csv").write_bytes(mine)
+        assert grade(*given) == 0
+        said = capsys.readouterr().out
+        assert said.count("Handed in anew since you gave points: dia, 02.1. ") == 1
+    for folder in (copy, tmp_path / "all"):
+        assert "\ndia,0,0," in (folder / "gradebook.csv").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     "said, wrong",
     [
-        ("line 2: save it as CSV UTF-8", b"ana,02.1,7,5,caf\xe9\n"),
-        ("line 2: 8 points are more than the 7 of 02.1", b"ana,02.1,7,8,\n"),
-        ("line 3: a line above gives other", b"ana,02.1,7,5,\nana,02.1,7,4,\n"),
-        ("line 2: no student is 'eve'", b"eve,02.1,7,3,\n"),
-        ("line 2: 9 points are more than the 7 of 04.1", b"ben,04.1,8,9,not graded now\n"),
+        (" isn't written in UTF-8: save it as CSV UTF-8", b"ana,02.1,7,5,caf\xe9\n"),
+        (", line 2: 8 points are more than the 7 of 02.1", b"ana,02.1,7,8,\n"),
+        (", line 3: a line above gives other", b"ana,02.1,7,5,\nana,02.1,7,4,\n"),
+        (", line 2: no student is 'eve'", b"eve,02.1,7,3,\n"),
+        (", line 2: 9 points are more than the 7 of 04.1", b"ben,04.1,8,9,not graded now\n"),
     ],
 )
 def test_a_bad_line_is_told_before_anything_is_graded(
@@ -286,7 +300,7 @@ def test_a_bad_line_is_told_before_anything_is_graded(
     path.write_bytes(b"student,question,of,points,why\n" + wrong)
     for given in ([place / "class", "--key", place / "key"], ["merge", place / "whole"]):
         assert grade(*given, "--out", path.parent) == 2
-        assert f"{path}, {said}" in capsys.readouterr().err
+        assert f"{path}{said}" in capsys.readouterr().err
         assert list(path.parent.iterdir()) == [path], "something was written before"
 
 
@@ -297,7 +311,7 @@ def test_points_in_a_part_s_folder_count_for_the_class(copy, place, tmp_path, ca
         assert grade("merge", place / "whole", copy, "--out", tmp_path / "all") == 0
         assert "\nben,6,0," in (tmp_path / "all" / "gradebook.csv").read_text("utf-8")
         given = (tmp_path / "all" / "by_hand.csv").read_text("utf-8-sig")
-        assert given.splitlines()[1:] == ['"ben","02.1 scores",7,6,"late"']
+        assert given.splitlines()[1:] == ['"ben","02.1 scores",7,6,"late",""']
     other = tmp_path / "other" / "by_hand.csv"
     other.parent.mkdir()
     other.write_text(mine.replace(",6,", ",5,"))
@@ -396,6 +410,8 @@ def test_points_by_hand_wait_for_a_student_who_is_not_there_now(place, copy, mon
         (copy / "by_hand.csv").write_bytes(mine)
         assert grade(folder, *given) == 0, capsys.readouterr().err
         assert (copy / "by_hand.csv").read_bytes().startswith(mine)
+        nobody = "Points by hand that count for nobody now: dia, 02.1.\n"
+        assert (nobody in capsys.readouterr().out) != has_dia
         book = (copy / "gradebook.csv").read_text("utf-8")
         assert ("\ndia,3,0," in book) == ("\ndia," in book) == has_dia
 

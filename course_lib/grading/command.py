@@ -18,7 +18,7 @@ from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
-from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
+from course_lib.grading.reports.by_hand import counted_by_hand, files_of, read_by_hand
 from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
@@ -27,7 +27,6 @@ from course_lib.grading.reports.output import counted, line, write
 from course_lib.grading.reports.results import Results, merge, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 from course_lib.grading.reports.worksheets import write_worksheets
-from course_lib.grading.row import named
 from course_lib.grading.shards import be_that_part, be_whole, keep_shard, part_of, shard_in
 
 LISTED = 5  # packages
@@ -97,8 +96,9 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
     be_that_part(arguments.out, arguments.shard)
     known = {row["student"] for row in read(path)} if path.exists() else set()
-    students = known | {named(one.student) for one in handed_in}
-    read_by_hand(arguments.out / BY_HAND_FILE, students)
+    keys = wanted(handed_in, questions, key or b"")
+    there = {(one.student, one.question): one.submission for one in keys}
+    by_hand = read_by_hand(arguments.out / BY_HAND_FILE, there, known=known)
     if arguments.require_isolation and not arguments.dask:
         require(arguments.require_isolation)
     if key is None and arguments.key:
@@ -114,7 +114,7 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         print(resumed(now, keys, known))
     rows = read(path, keys)
     rows = write_reports(rows, questions, arguments.out, known=known)
-    print(summary(rows, arguments.out))
+    print(summary(rows, arguments.out, by_hand.told))
     return 0
 
 
@@ -138,14 +138,14 @@ def merged(parts: list[Path], out: Path) -> int:
     rows = [row for path in paths for row in read(path)]
     if len({(row["key"], row["version"]) for row in rows}) > 1:
         raise UsageError("The parts were graded with other keys or versions: give all one --key.")
-    by_hand = [part / BY_HAND_FILE for part in parts]
-    read_by_hand(out / BY_HAND_FILE, {row["student"] for row in rows}, by_hand)
+    files = [part / BY_HAND_FILE for part in parts]
+    by_hand = read_by_hand(out / BY_HAND_FILE, files_of(rows), files)
     out.mkdir(parents=True, exist_ok=True)
     rows = merge(paths, out / "results.jsonl")
     graded = {row["question"] for row in rows}
     chapters = {name.split(".")[0] for name in graded}
-    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out, by_hand)
-    print(summary(rows, out))
+    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out, files)
+    print(summary(rows, out, by_hand.told))
     return 0
 
 
@@ -206,7 +206,7 @@ def resumed(now: int, keys: set[Key], known: set[str]) -> str:
     return "\n".join(lines)
 
 
-def summary(rows: list[dict], out: Path) -> str:
+def summary(rows: list[dict], out: Path, told: Iterable[str] = ()) -> str:
     """What was done, in a few lines for a terminal."""
     names = sorted({row["student"] for row in rows})
     walls = Counter(row["isolation"] for row in rows if row["isolation"])
@@ -232,6 +232,7 @@ def summary(rows: list[dict], out: Path) -> str:
         lines.append(f"For a person: {answers} in {files} of {students}. See class.html.")
     if doubted := sum(bool(doubts(row)) for row in rows):
         lines.append(f"{counted(doubted, 'answer')} with a property that no machine can tell.")
+    lines += told
     return "\n".join([*lines, f"Written to {out}: gradebook.csv, class.html, feedback/ and more."])
 
 

@@ -42,7 +42,7 @@ class Submission:
     `unclear` says that no file is at fault: which one counts, or for what, can't be told.
     `chapter` is "" where it couldn't be told. `path` is relative to the folder, and goes on inside
     a zip: "class.zip/ana/03_masks.ipynb". `number` is "canvas 12345" or "moodle 4711" where a
-    platform's name for the file tells one.
+    platform's name for the file tells one. `unread` marks what a problem kept from being graded.
     """
 
     student: str
@@ -52,11 +52,12 @@ class Submission:
     problem: str = ""
     unclear: bool = False
     number: str = ""
+    unread: bytes = b""
 
     @functools.cached_property
     def digest(self) -> str:
-        """The file's SHA-256, by which rows know it again."""
-        return hashlib.sha256(self.data).hexdigest()
+        """The SHA-256 by which rows know a file again, wherever it lies."""
+        return _sha256(self.unread or self.data)
 
 
 def collect(folder: Path) -> list[Submission]:
@@ -116,7 +117,9 @@ def _of_student(student: str, own: list[Found]) -> list[Submission]:
                 data = b"" if problem else one.data
                 unclear = bool(problem) and not one.problem
                 draft = Submission(student, chapter, one.path.rstrip("/"), data, problem, unclear)
-                by_chapter[chapter].append(replace(draft, number=one.number))
+                unread = _mark(problem, [one.data]) if problem else b""
+                draft = replace(draft, number=one.number, unread=unread)
+                by_chapter[chapter].append(draft)
     unplaced = by_chapter.pop("", [])
     placed = [_one_of(drafts) for _, drafts in sorted(by_chapter.items())]
     if placed:  # a helper's file beside them needs no chapter
@@ -163,7 +166,17 @@ def _one_of(drafts: list[Submission]) -> Submission:
     paths = [f"{draft.path} ({draft.problem})".replace(" ()", "") for draft in rivals]
     listed = ", ".join(paths[:LISTED]) + (", ..." if paths[LISTED:] else "")
     problem = f"{many} candidate notebooks: {listed}"
-    return replace(rivals[0], data=b"", problem=problem, unclear=True, number=number)
+    unread = _mark("candidates", [draft.unread or draft.data for draft in rivals])
+    given = {"data": b"", "problem": problem, "unclear": True, "number": number}
+    return replace(rivals[0], unread=unread, **given)
+
+
+def _mark(problem: str, files: list[bytes]) -> bytes:
+    return " ".join([problem, *sorted(map(_sha256, files))]).encode("utf-8", "surrogatepass")
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _agreed(found: Iterable[Found | Submission]) -> str:
@@ -200,6 +213,7 @@ def _unnamed(own: list[Found]) -> list[Submission]:
             b"",
             one.problem or NO_STUDENT,
             unclear=not one.problem,
+            unread=_mark(one.problem or NO_STUDENT, [one.data]),
         )
         for one in found
         if one.path
@@ -214,4 +228,5 @@ def _nothing_of(student: str, own: list[Found]) -> list[Submission]:
     listed = ", ".join(files[:LISTED]) + (", ..." if files[LISTED:] else "")
     problem = "nothing that can be graded was handed in" + (f": {listed}" if listed else "")
     path = "/".join(own[0].parts[:-1])
-    return [Submission(student, "", path, b"", problem, number=_agreed(own))]
+    unread = _mark("nothing", [one.data for one in own])
+    return [Submission(student, "", path, b"", problem, number=_agreed(own), unread=unread)]

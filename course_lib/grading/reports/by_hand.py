@@ -1,42 +1,50 @@
 """by_hand.csv: the points that a person gives, in the instructor's own file.
 
 A line is added for each answer that waits for a person, and nothing that stands there is changed.
-What is drawn from the rows counts these points; results.jsonl stays what the grader found. A merge
-takes over the lines of its parts.
+Such a line names the file that waits, and its points don't count for what is handed in later. What
+is drawn from the rows counts these points; results.jsonl stays what the grader found. A merge takes
+over the lines of its parts, and fills with them the empty ones that it added itself.
 """
 
-import csv
-import io
 import operator
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from course_lib.checks import QUESTIONS
-from course_lib.grading.reports.gradebook import BOM, as_text, guarded
+from course_lib.grading.reports.called import name_for
+from course_lib.grading.reports.gradebook import as_text, guarded
+from course_lib.grading.reports.lines_by_hand import (
+    TITLES,
+    WORTH,
+    Answer,
+    Line,
+    Place,
+    cell_for,
+    columns_of,
+    lines_for,
+    lines_in,
+    text_in,
+)
 from course_lib.grading.reports.output import line, write
 from course_lib.grading.reports.rows import BY_HAND, NOT_GRADED, ResultsError, doubts
 
-COLUMNS = ["student", "question", "of", "points", "why"]
-# Excel takes "02.1" alone for a number or a date.
-TITLES = {question.id: f"{question.id} {question.name}" for question in QUESTIONS}
-WORTH = {question.id: question.points for question in QUESTIONS}
-
-Place = tuple[str, str]  # student and question
+LISTED = 5  # answers
+ANEW = "Handed in anew since you gave points: {}. Those count no more; what waits has a new line."
+NOBODY = "Points by hand that count for nobody now: {}."
 place_of = operator.itemgetter("student", "question")
+Taken = tuple[Answer, dict]  # the cells of a line
 
 
-class Line(NamedTuple):
-    """A line as it stands in a file: its cells by column, whose answer it is about, and the points.
+class ByHand(NamedTuple):
+    """What files of points say together.
 
-    It is about two answers where the names of two students look alike in a cell.
+    The points are None where a line is still empty. `taken` are cells to be taken over from parts,
+    and `told` is what an instructor should hear of.
     """
 
-    number: int
-    cells: dict[str, str]
-    places: list[Place]
-    points: int | None
+    points: dict[Answer, int | None]
+    taken: list[Taken]
+    told: list[str]
 
 
 def counted_by_hand(
@@ -48,43 +56,95 @@ def counted_by_hand(
     students who are `known`, and have no row now, stay for when they have.
     """
     rows = sorted(rows, key=place_of)
-    given, taken = read_by_hand(path, {row["student"] for row in rows} | {*known}, parts)
-    waits = [row for row in rows if row["points"] is None or doubts(row)]
-    new = [(place_of(row), _cells(row)) for row in waits if place_of(row) not in given]
-    if new := sorted([*taken, *new], key=operator.itemgetter(0)):
-        text = text_in(path)
-        write(path, text + lines_for([cells for _, cells in new], text))
-    return [judged(row, given.get(place_of(row))) for row in rows]
+    given, taken, _ = read_by_hand(path, files_of(rows), parts, known)
+    waiting = {
+        Answer(*place_of(row)): _cells(row) for row in rows if row["points"] is None or doubts(row)
+    }
+    text, left = _filled(text_in(path), taken, waiting)
+    new = [*left, *(one for one in waiting.items() if one[0] not in given)]
+    if new:
+        new.sort(key=operator.itemgetter(0))
+        text += lines_for([cells for _, cells in new], text)
+    if new or taken:
+        write(path, text)
+    return [judged(row, given.get(Answer(*place_of(row)))) for row in rows]
+
+
+def _filled(text: str, taken: Iterable[Taken], waiting: Mapping[Answer, dict]) -> tuple[str, list]:
+    """The text with what is taken over in place of our own empty lines, and what has none there.
+
+    Only where such a line stands as it was written: else something of the instructor's may go.
+    """
+    left = []
+    for answer, cells in taken:
+        empty = _below_another(waiting[answer], text) if answer in waiting else ""
+        if empty and empty in text:
+            text = text.replace(empty, _below_another(cells, text), 1)
+        else:
+            left.append((answer, cells))
+    return text, left
+
+
+def _below_another(cells: dict, text: str) -> str:
+    return "\n" + lines_for([cells], text).lstrip("\r\n")
+
+
+def files_of(rows: Iterable[dict]) -> dict[Place, str]:
+    """The digest of the file behind each row."""
+    return {place_of(row): row["submission"] for row in rows}
 
 
 def read_by_hand(
-    path: Path, students: Iterable[str], parts: Iterable[Path] = ()
-) -> tuple[dict[Place, int | None], list[tuple[Place, dict]]]:
-    """The points that are given, None where a line is still empty, and the cells to be taken over.
+    path: Path,
+    there: Mapping[Place, str],
+    parts: Iterable[Path] = (),
+    known: Iterable[str] = (),
+) -> ByHand:
+    """What the file of points says, and those of parts, of the answers that are `there`.
 
     All that can be wrong is an error, and nothing is written. What the file says of an answer isn't
     said again, and where a part gives other points, a person has to choose.
     """
-    students, text = set(students), text_in(path)
-    given: dict[Place, int | None] = {}
-    for one in lines_in(text, students, path):
-        for place in one.places:
-            given[place] = given.get(place) if one.points is None else one.points
+    text = text_in(path)
+    given: dict[Answer, int | None] = {}
+    for one in lines_in(text, path, there, known):
+        for answer in one.answers:
+            given[answer] = given.get(answer) if one.points is None else one.points
     said, taken, head = dict.fromkeys(given, path), [], columns_of(text)
     for part in sorted(parts):
-        for one in lines_in(text_in(part), students, part):
-            place = one.places[0] if len(one.places) == 1 else None
-            if place is None or (place in given and one.points in (None, given[place])):
+        for one in lines_in(text_in(part), part, there, known):
+            answer = one.answers[0] if len(one.answers) == 1 else None
+            if answer is None or (answer in given and one.points in (None, given[answer])):
                 continue
-            if given.get(place) is not None:
-                whose = f"{line(place[0], 60)}, {place[1]}"
+            is_earlier = answer.file and answer.place in there
+            if given.get(answer) is not None and not is_earlier:
                 raise ResultsError(
-                    f"{part}, line {one.number} gives {whose}, {one.points} points, and "
-                    f"{said[place]} gives {given[place]}: write the same into both"
+                    f"{part}, line {one.number} gives {_told(answer)}, {one.points} points, and "
+                    f"{said[answer]} gives {given[answer]}: write the same into both"
                 )
-            given[place], said[place] = one.points, part
-            taken.append((place, _copied(one, head)))
-    return given, taken
+            given[answer], said[answer] = one.points, part
+            if not is_earlier:
+                taken.append((answer, _copied(one, head)))
+    return ByHand(given, taken, _without_effect(given, there))
+
+
+def _without_effect(given: Mapping[Answer, int | None], there: Mapping[Place, str]) -> list[str]:
+    """Which points don't count, though somebody gave them."""
+    points = [answer for answer, n in sorted(given.items()) if n is not None]
+    earlier = [one for one in points if one.file and one.place in there]
+    anew = [one for one in earlier if given.get(Answer(*one.place)) is None]
+    nobody = [answer for answer in points if answer.place not in there]
+    told = {ANEW: anew, NOBODY: nobody}
+    return [text.format(_listed(answers)) for text, answers in told.items() if answers]
+
+
+def _listed(answers: Iterable[Answer]) -> str:
+    told = list(dict.fromkeys(map(_told, answers)))
+    return "; ".join(told[:LISTED]) + "; ..." * bool(told[LISTED:])
+
+
+def _told(answer: Answer) -> str:
+    return f"{line(answer.student, 60)}, {answer.question}"
 
 
 def judged(row: dict, points: int | None) -> dict:
@@ -102,83 +162,20 @@ def judged(row: dict, points: int | None) -> dict:
     return found | {"lines": [one for one in row["lines"] if one not in doubts(row)]}
 
 
-def text_in(path: Path) -> str:
-    """The text of a file, empty where there is none."""
-    data = path.read_bytes() if path.exists() else b""
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        number = data.count(b"\n", 0, error.start) + 1
-        raise ResultsError(f"{path}, line {number}: save it as CSV UTF-8") from None
-
-
-def lines_in(text: str, students: Iterable[str], path: Path) -> list[Line]:
-    """The lines of a file; an error names the first one at fault."""
-    called: dict[str, set[str]] = {}  # students by what may stand in a cell for them
-    for student in students:
-        for cell in (student, as_text(student)):
-            called.setdefault(cell.strip(), set()).add(student)
-    found: list[Line] = []
-    given: dict[Place, int] = {}
-    table, number = _table(text), 1
-    try:
-        columns = [name.strip() for name in next(table, COLUMNS)]
-        if lacking := [name for name in COLUMNS if name not in columns]:
-            raise ResultsError(f"no column is {lacking[0]!r}; there must be {', '.join(COLUMNS)}")
-        number = table.line_num + 1
-        for values in table:
-            cells = dict.fromkeys(columns, "") | dict(zip(columns, values, strict=False))
-            beyond = [cells.get("", ""), *values[len(columns) :]]
-            cells[""] = "; ".join(filter(None, beyond))  # of no column
-            question = cells["question"].strip().split(" ")[0]
-            alike = sorted(called.get(cells["student"].strip(), ()))
-            places = [(student, question) for student in alike]
-            points = None  # and nothing hangs on the line: who it is about may have left
-            if cells["points"].strip():
-                points = _points(cells, question, alike)
-                if given.setdefault(places[0], points) != points:
-                    raise ResultsError("a line above gives other points for the same answer")
-            found.append(Line(number, cells, places, points))
-            number = table.line_num + 1
-    except (ResultsError, csv.Error) as error:
-        hint = "; is a quotation mark left open?" if isinstance(error, csv.Error) else ""
-        raise ResultsError(f"{path}, line {number}: {error}{hint}") from None
-    return found
-
-
-def columns_of(text: str) -> list[str]:
-    """The columns of a file, those of a new one where the text is empty."""
-    return [name.strip() for name in next(_table(text), COLUMNS)]
-
-
-def lines_for(new: Iterable[dict], text: str) -> str:
-    """Lines of these cells, to stand behind the text of a file; a head where that is empty."""
-    lines = io.StringIO(newline="")
-    form = {"delimiter": _divider(text), "quoting": csv.QUOTE_NONNUMERIC}
-    table = csv.DictWriter(lines, columns_of(text), **form)
-    if not text:
-        lines.write(BOM)
-        table.writeheader()
-    elif not text.endswith("\n"):
-        lines.write("\r\n")
-    table.writerows(new)
-    return lines.getvalue()
-
-
 def _cells(row: dict) -> dict[str, str | int]:
     """The line of an answer that waits."""
     title = TITLES.get(row["question"], row["question"])
-    cells = {"student": as_text(row["student"]), "question": title, "of": row["of"]}
-    return cells | {"points": "", "why": as_text(_why(row))}
+    cells = {"student": name_for(row["student"]), "question": title, "of": row["of"], "points": ""}
+    return cells | {"why": as_text(_why(row)), "file": cell_for(row["submission"])}
 
 
 def _copied(one: Line, head: list[str]) -> dict[str, str | int]:
     """The line of a part for a file with these columns; what has no column there goes into why."""
-    ((student, question),) = one.places
+    ((student, question, _),) = one.answers
     rest = {name: cell for name, cell in one.cells.items() if cell.strip() and name not in head}
     more = [f"{name}: {cell}" if name else cell for name, cell in rest.items()]
     cells = {name: one.cells.get(name, "") for name in head}
-    cells |= {"student": as_text(student), "question": TITLES.get(question, cells["question"])}
+    cells |= {"student": name_for(student), "question": TITLES.get(question, cells["question"])}
     cells |= {"why": "; ".join(filter(None, [cells["why"], *more]))}
     cells = {name: guarded(cell) for name, cell in cells.items()}
     points = "" if one.points is None else one.points
@@ -190,28 +187,3 @@ def _why(row: dict) -> str:
         told = "; ".join(f"{one['property']} ({one['points']} points)" for one in lines)
         return f"{row['points']} points so far, and no machine can tell: {told}"
     return f"{row['status']}: {row['note']}" if row["note"] else row["status"]
-
-
-def _points(cells: dict[str, str], question: str, alike: list[str]) -> int:
-    name, points = line(cells["student"], 60), line(cells["points"], 60)
-    if len(alike) != 1:
-        raise ResultsError(f"{'two students are' if alike else 'no student is'} {name!r}")
-    if question not in TITLES:
-        raise ResultsError(f"no question is {line(question, 60)!r}; one is {min(TITLES.values())}")
-    if not re.fullmatch("[0-9]{1,4}", points):
-        raise ResultsError(f"points are a whole number or empty, not {points!r}")
-    if int(points) > WORTH[question]:
-        raise ResultsError(f"{points} points are more than the {WORTH[question]} of {question}")
-    return int(points)
-
-
-def _table(text: str):
-    """The cells of each line; an open quotation mark would take in all that stands below it."""
-    file = io.StringIO(text.removeprefix(BOM), newline="")
-    return csv.reader(file, delimiter=_divider(text), strict=True)
-
-
-def _divider(text: str) -> str:
-    """A comma, or what Excel writes instead where commas are for decimals."""
-    head = text.partition("\n")[0]
-    return max(",;\t", key=head.count)
