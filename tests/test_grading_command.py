@@ -135,7 +135,7 @@ def stored(place: Path):
 
 def test_shards_may_be_empty_and_others_were_graded_without(place, tmp_path, monkeypatch, copy):
     monkeypatch.setattr("course_lib.grading.command.graded", stored(place))
-    parts = [tmp_path / f"part{i}" for i in range(1, 9)]  # one more than students
+    parts = [tmp_path / f"part{i}" for i in range(1, 9)]  # one more than students, so one is empty
     for i, part in enumerate(parts, 1):
         given = ["--key", place / "key", "--shard", f"{i}/8", "--out", part]
         assert grade(place / "class", *given) == 0

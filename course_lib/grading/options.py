@@ -44,7 +44,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--resume", action="store_true", help="go on where a run was stopped")
     command.add_argument("--require-isolation", choices=["full"], help="or grade nothing")
     command.add_argument(
-        "--shard", type=shard, metavar="I/N", help="only the I-th of N parts of the class"
+        "--shard", type=shard, metavar="I/N", help="only the I-th of N parts, uneven by chance"
     )
     command.add_argument(
         "--dask",
