@@ -450,6 +450,9 @@ def test_what_cannot_be_done_is_said(place, monkeypatch, capsys, arguments, said
     text = (place / "whole" / "results.jsonl").read_text("utf-8")
     changed = [json.dumps(json.loads(line) | {"key": "of another"}) for line in text.splitlines()]
     (place / "other" / "results.jsonl").write_text("\n".join(changed) + "\n")
+    inventory = json.loads((place / "whole" / "inventory.json").read_text())
+    changed = json.dumps(inventory | {"key": "of another"})
+    (place / "other" / "inventory.json").write_text(changed)
     assert grade(*arguments) == 2
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error and "Errno" not in error

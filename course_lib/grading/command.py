@@ -15,7 +15,9 @@ from course_lib.grading import doctor
 from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect, place_of
 from course_lib.grading.interrupts import STATUS, STOPPED, unheard
+from course_lib.grading.inventory import Inventory, keep_inventory
 from course_lib.grading.key import KeyFileError, key_in, make_key
+from course_lib.grading.merge import merge, students_in
 from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
 from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
@@ -24,11 +26,11 @@ from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
 from course_lib.grading.reports.gradescope import write_gradescope
 from course_lib.grading.reports.output import counted, line, write
-from course_lib.grading.reports.results import Results, merge, read
+from course_lib.grading.reports.results import Results, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 from course_lib.grading.reports.worksheets import write_worksheets
-from course_lib.grading.row import named
-from course_lib.grading.shards import be_that_part, be_whole, keep_shard, part_of, shard_in
+from course_lib.grading.row import fingerprint, named, version
+from course_lib.grading.shards import be_that_part, keep_shard, part_of
 
 LISTED = 5  # packages
 BY_HAND_FILE = "by_hand.csv"
@@ -105,6 +107,8 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         print(f"{key_file} isn't there: it gets a new key. Keep it.", file=sys.stderr)
     key = key or make_key(key_file)
     keep_shard(arguments.out, arguments.shard)
+    chapters = sorted({question.chapter for question in questions})
+    keep_inventory(arguments.out, Inventory(version(), fingerprint(key), chapters, handed_in))
     keys = wanted(handed_in, questions, key)
     with Results(path) as results:
         tasks = begin(results, handed_in, questions, key)
@@ -126,25 +130,10 @@ def be_a_folder(out: Path) -> None:
 
 
 def merged(parts: list[Path], out: Path) -> int:
-    """Join the results of shards, and write the reports of the whole class."""
-    if not parts:
-        raise UsageError("Which parts? Give the --out folders of the shards.")
-    if out.resolve() in [part.resolve() for part in parts] or shard_in(out):
-        raise UsageError(f"{out} is one of the parts. Give another --out.")
-    paths = [part / "results.jsonl" for part in parts]
-    if lacking := [str(path.parent) for path in paths if not path.is_file()]:
-        raise UsageError(f"{lacking[0]}: no results.jsonl is there. Give --out folders of shards.")
-    be_whole(parts)
-    rows = [row for path in paths for row in read(path)]
-    if len({(row["key"], row["version"]) for row in rows}) > 1:
-        raise UsageError("The parts were graded with other keys or versions: give all one --key.")
+    """Join the results of parts, and write the reports of the whole class."""
+    rows, questions = merge(parts, out, BY_HAND_FILE)
     by_hand = [part / BY_HAND_FILE for part in parts]
-    read_by_hand(out / BY_HAND_FILE, {row["student"] for row in rows}, by_hand)
-    out.mkdir(parents=True, exist_ok=True)
-    rows = merge(paths, out / "results.jsonl")
-    graded = {row["question"] for row in rows}
-    chapters = {name.split(".")[0] for name in graded}
-    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out, by_hand)
+    rows = write_reports(rows, questions, out, by_hand, students_in(parts))
     print(summary(rows, out))
     return 0
 
