@@ -16,6 +16,7 @@ from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect, place_of
 from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.inventory import Inventory, keep_inventory
+from course_lib.grading.kept import be_kept, kept, with_the_others
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.merge import merge, students_in
 from course_lib.grading.plan import asked_of, begin, wanted
@@ -88,6 +89,8 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     key = key_in(key_file) if key_file.exists() else None
     way = ways(arguments)
     everything = collect(place)
+    if arguments.resume:
+        everything = with_the_others(everything, place, arguments.out)
     questions = asked_of(everything, arguments.only)
     if not questions:
         chapters = " or ".join(arguments.only or sorted({q.chapter for q in QUESTIONS}))
@@ -98,6 +101,8 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
     be_that_part(arguments.out, arguments.shard)
+    if key:
+        be_kept(handed_in, questions, key, arguments.out)
     known = {row["student"] for row in read(path)} if path.exists() else set()
     students = known | {named(one.student) for one in handed_in}
     read_by_hand(arguments.out / BY_HAND_FILE, students)
@@ -115,7 +120,7 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         now = sum(len(task.questions) for task in tasks)
         grade_into(results, tasks, way(tasks, key))
     if arguments.resume:
-        print(resumed(now, keys, known))
+        print("\n".join(filter(None, [resumed(now, keys, known), kept(handed_in)])))
     rows = read(path, keys)
     rows = write_reports(rows, questions, arguments.out, known=known)
     print(summary(rows, arguments.out))
