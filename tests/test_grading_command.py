@@ -20,6 +20,7 @@ from course_lib.__main__ import main
 from course_lib.checks import find
 from course_lib.grading import doctor, pool
 from course_lib.grading.confined.process import GraderFault
+from course_lib.grading.options import JOBS
 from course_lib.grading.reports.results import read
 from course_lib.grading.row import blank
 
@@ -448,6 +449,16 @@ def test_points_by_hand_wait_for_a_student_who_is_not_there_now(
         (["merge", "class", "--out", "o"], "class: no results.jsonl is there"),
         (["merge", "whole", "other", "--out", "o"], "one --key"),
         (["merge", "whole", "--out", "whole"], "one of the parts"),
+        (
+            ["merge", "whole", "--out", "o", "--shard", "1/2", "--jobs", "3", "--only", "3"],
+            "grade merge doesn't take --jobs, --only, --shard.",
+        ),
+        (["merge", "--key", "key", "--resume"], "grade merge doesn't take --key, --resume."),
+        (
+            ["doctor", "--out", "o", "--require-isolation", "full", "--dask", "there"],
+            "grade doctor doesn't take --dask, --out, --require-isolation.",
+        ),
+        (["doctor", "class"], "grade doctor takes no folder"),
     ],
 )
 def test_what_cannot_be_done_is_said(place, monkeypatch, capsys, arguments, said):
@@ -465,6 +476,23 @@ def test_what_cannot_be_done_is_said(place, monkeypatch, capsys, arguments, said
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error and "Errno" not in error
     assert not (place / "o").exists(), "it left something behind"
+
+
+def test_help_says_what_a_merge_and_the_doctor_take(capsys):
+    assert grade("merge", "--help") == 0
+    assert "A merge takes --out alone of the options, and doctor takes none." in (
+        capsys.readouterr().out
+    )
+
+
+def test_as_many_jobs_as_are_said_and_else_one_more_than_cores(place, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "course_lib.grading.command.graded", lambda tasks, key, jobs: asked.append(jobs) or iter(())
+    )
+    for i, given in enumerate(([], ["--jobs", JOBS + 2])):
+        assert grade(place / "class", "--out", tmp_path / str(i), *given) == 0
+    assert asked == [JOBS, JOBS + 2]
 
 
 def test_a_cluster_needs_dask(place, tmp_path, monkeypatch, capsys):

@@ -19,6 +19,7 @@ from course_lib.grading.inventory import Inventory, keep_inventory
 from course_lib.grading.kept import be_kept, kept, with_the_others
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.merge import merge, students_in
+from course_lib.grading.options import JOBS, without_meaning
 from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
 from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
@@ -64,14 +65,20 @@ class UsageError(ValueError):
 
 def _run(arguments: argparse.Namespace) -> int:
     first, *others = arguments.submissions
-    if str(first) == "doctor" and not first.exists():
+    task = "" if first.exists() else str(first)
+    if task == "doctor":
+        be_meant(task, arguments)
+        if others:
+            raise UsageError("grade doctor takes no folder: it is about this machine.")
         return doctor.run()
-    if not first.exists() and str(first) != "merge":
+    if task == "merge":
+        be_meant(task, arguments, "out")
+    elif task:
         raise UsageError(f"{first} doesn't exist. Give the folder that was handed in, or doctor.")
     if arguments.out is None:
         raise UsageError("Where do the grades go? Give --out GRADES.")
     be_a_folder(arguments.out)
-    if str(first) == "merge" and not first.exists():
+    if task == "merge":
         return merged(others, arguments.out)
     if others:
         raise UsageError(f"One folder or zip at a time, not {len(arguments.submissions)}.")
@@ -127,6 +134,12 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def be_meant(task: str, arguments: argparse.Namespace, *meant: str) -> None:
+    """Refuse an option that would be ignored."""
+    if others := without_meaning(arguments, *meant):
+        raise UsageError(f"grade {task} doesn't take {others}.")
+
+
 def be_a_folder(out: Path) -> None:
     """Refuse a place for grades where no folder can be."""
     there = next(place for place in (out, *out.parents) if place.exists())
@@ -146,7 +159,7 @@ def merged(parts: list[Path], out: Path) -> int:
 def ways(arguments: argparse.Namespace) -> Callable[[list[Task], bytes], Rows]:
     """What grades: the cores of this machine, or the workers of a cluster."""
     if not arguments.dask:
-        return functools.partial(graded, jobs=arguments.jobs)
+        return functools.partial(graded, jobs=arguments.jobs or JOBS)
     try:
         from course_lib.grading import cluster
     except ModuleNotFoundError as error:
