@@ -129,6 +129,22 @@ def test_what_a_part_graded_earlier_does_not_come_back():
     assert same("all", "whole")
 
 
+def test_who_came_after_their_part_was_graded_is_named(capsys):
+    run("class", "p1", "--shard", "1/3")
+    put("class/abe/03_masks.py")  # of the first part
+    for i in (2, 3):
+        run("class", f"p{i}", "--shard", f"{i}/3")
+    capsys.readouterr()
+    assert grade("merge", "p1", "p2", "p3", "--out", "all") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("In the class and in no part: abe. Run each part again with --resume")
+    run("class", "p1", "--shard", "1/3", "--resume")
+    assert grade("merge", "p1", "p2", "p3", "--out", "all") == 0
+    assert "in no part" not in capsys.readouterr().out
+    run("class", "whole")
+    assert same("all", "whole")
+
+
 def test_a_part_that_was_stopped_is_named(monkeypatch, capsys):
     def stops(tasks, key, jobs):
         yield next(zero(tasks, key, jobs))

@@ -18,7 +18,7 @@ from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.inventory import Inventory, keep_inventory
 from course_lib.grading.kept import be_kept, kept, with_the_others
 from course_lib.grading.key import KeyFileError, key_in, make_key
-from course_lib.grading.merge import merge, students_in
+from course_lib.grading.merge import left_behind, merge, students_in
 from course_lib.grading.options import JOBS, without_meaning
 from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
@@ -120,7 +120,9 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     key = key or make_key(key_file)
     keep_shard(arguments.out, arguments.shard)
     chapters = sorted({question.chapter for question in questions})
-    keep_inventory(arguments.out, Inventory(version(), fingerprint(key), chapters, handed_in))
+    elsewhere = {named(s.student) for s in everything} - {named(s.student) for s in handed_in}
+    stamp = version(), fingerprint(key)
+    keep_inventory(arguments.out, Inventory(*stamp, chapters, handed_in, sorted(elsewhere)))
     keys = wanted(handed_in, questions, key)
     with Results(path) as results:
         tasks = begin(results, handed_in, questions, key)
@@ -152,7 +154,7 @@ def merged(parts: list[Path], out: Path) -> int:
     rows, questions = merge(parts, out, BY_HAND_FILE)
     by_hand = [part / BY_HAND_FILE for part in parts]
     rows = write_reports(rows, questions, out, by_hand, students_in(parts))
-    print(summary(rows, out))
+    print("\n".join(filter(None, [left_behind(parts), summary(rows, out)])))
     return 0
 
 

@@ -33,13 +33,15 @@ class Earlier(Submission):
 class Inventory:
     """The files of a folder of grades, the chapters that were asked, and what decided beside them.
 
-    `version` is the grader's, and `key` the fingerprint of the key.
+    `version` is the grader's, and `key` the fingerprint of the key. `elsewhere` are students of the
+    class who are in other parts of it.
     """
 
     version: str
     key: str
     chapters: list[str]
     files: list[Submission]
+    elsewhere: list[str]
 
 
 def keep_inventory(out: Path, inventory: Inventory) -> None:

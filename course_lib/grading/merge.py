@@ -14,6 +14,7 @@ from course_lib.grading.reports.rows import ResultsError, key_of
 from course_lib.grading.row import named
 from course_lib.grading.shards import be_whole, shard_in
 
+LISTED = 5  # students
 NO_KEY = b""  # what has a row's version and fingerprint needs no key
 
 
@@ -45,6 +46,17 @@ def students_in(parts: Iterable[Path]) -> set[str]:
     return {row["student"] for part in parts for row in read(part / "results.jsonl")}
 
 
+def left_behind(parts: Iterable[Path]) -> str:
+    """Whom a part saw in the class and none graded, in a line: who came after theirs was."""
+    inventories = [_inventory(part) for part in parts]
+    graded = {named(file.student) for one in inventories for file in one.files}
+    names = sorted({name for one in inventories for name in one.elsewhere} - graded)
+    if not names:
+        return ""
+    listed = ", ".join(line(name, 60) for name in names[:LISTED]) + ", ..." * bool(names[LISTED:])
+    return f"In the class and in no part: {listed}. Run each part again with --resume, and merge."
+
+
 def together(inventories: dict[Path, Inventory]) -> Inventory:
     """The files of all parts; two hand-ins of one student for one chapter are an error."""
     first, *others = inventories.values()
@@ -64,7 +76,7 @@ def together(inventories: dict[Path, Inventory]) -> Inventory:
                 )
     files = sorted((one for one, _ in found.values()), key=lambda s: (s.student, s.chapter, s.path))
     chapters = {chapter for one in inventories.values() for chapter in one.chapters}
-    return Inventory(first.version, first.key, sorted(chapters), files)
+    return Inventory(first.version, first.key, sorted(chapters), files, [])
 
 
 def rows_of(
