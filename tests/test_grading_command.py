@@ -20,6 +20,7 @@ from course_lib.__main__ import main
 from course_lib.checks import find
 from course_lib.grading import doctor, pool
 from course_lib.grading.confined.process import GraderFault
+from course_lib.grading.options import JOBS
 from course_lib.grading.reports.results import read
 from course_lib.grading.row import blank
 
@@ -135,7 +136,7 @@ def stored(place: Path):
 
 def test_shards_may_be_empty_and_others_were_graded_without(place, tmp_path, monkeypatch, copy):
     monkeypatch.setattr("course_lib.grading.command.graded", stored(place))
-    parts = [tmp_path / f"part{i}" for i in range(1, 9)]  # one more than students
+    parts = [tmp_path / f"part{i}" for i in range(1, 9)]  # one more than students, so one is empty
     for i, part in enumerate(parts, 1):
         given = ["--key", place / "key", "--shard", f"{i}/8", "--out", part]
         assert grade(place / "class", *given) == 0
@@ -389,24 +390,32 @@ def test_a_grader_that_does_not_start_ends_the_run(place, tmp_path, monkeypatch,
     assert "grade doctor" in capsys.readouterr().err
 
 
-def test_whom_an_earlier_run_knew_and_this_one_does_not_is_told(place, copy, capsys):
+def test_whom_an_earlier_run_knew_and_this_one_does_not_is_told(place, copy, tmp_path, capsys):
     given = ["--key", place / "key", "--out", copy, "--resume"]
     assert grade(place / "class", *given) == 0
     assert "Graded now: 0 answers of" in (said := capsys.readouterr().out)
     assert "Left out" not in said
-    assert grade(place / "class" / "ana", *given) == 0
+    shutil.copytree(place / "class" / "李雷", tmp_path / "two" / "李雷")
+    shutil.copytree(place / "class" / "fay", tmp_path / "two" / "fay")
+    assert grade(tmp_path / "two", *given) == 0
     said = capsys.readouterr().out
-    assert "Left out, for want of their files: ben, cem, dia, eva, fay, ..." in said
-    pages = {name for name in reports(copy) if "/" in name}
-    assert pages == {"feedback/ana.html", "gradescope/ana/results.json"}
+    assert "Left out, for want of their files: ana, ben, cem, dia, eva. Their pages" in said
+    assert {name for name in reports(copy) if "feedback/" in name} == {
+        "feedback/fay.html",
+        "feedback/李雷.html",
+    }
     assert grade(place / "class", *given) == 0 and reports(copy) == reports(place / "whole")
 
 
-def test_points_by_hand_wait_for_a_student_who_is_not_there_now(place, copy, monkeypatch, capsys):
+def test_points_by_hand_wait_for_a_student_who_is_not_there_now(
+    place, copy, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr("course_lib.grading.command.graded", never)
     given = ["--key", place / "key", "--out", copy, "--resume"]
     mine = b"student,question,of,points,why\ndia,02.1,7,3,nearly\n"
-    for folder, has_dia in ((place / "class" / "ana", False), (place / "class", True)):
+    for name in ("ana", "fay"):
+        shutil.copytree(place / "class" / name, tmp_path / "two" / name)
+    for folder, has_dia in ((tmp_path / "two", False), (place / "class", True)):
         (copy / "by_hand.csv").write_bytes(mine)
         assert grade(folder, *given) == 0, capsys.readouterr().err
         assert (copy / "by_hand.csv").read_bytes().startswith(mine)
@@ -456,6 +465,16 @@ def test_points_by_hand_wait_for_a_student_who_is_not_there_now(place, copy, mon
         (["merge", "class", "--out", "o"], "class: no results.jsonl is there"),
         (["merge", "whole", "other", "--out", "o"], "one --key"),
         (["merge", "whole", "--out", "whole"], "one of the parts"),
+        (
+            ["merge", "whole", "--out", "o", "--shard", "1/2", "--jobs", "3", "--only", "3"],
+            "grade merge doesn't take --jobs, --only, --shard.",
+        ),
+        (["merge", "--key", "key", "--resume"], "grade merge doesn't take --key, --resume."),
+        (
+            ["doctor", "--out", "o", "--require-isolation", "full", "--dask", "there"],
+            "grade doctor doesn't take --dask, --out, --require-isolation.",
+        ),
+        (["doctor", "class"], "grade doctor takes no folder"),
     ],
 )
 def test_what_cannot_be_done_is_said(place, monkeypatch, capsys, arguments, said):
@@ -466,10 +485,30 @@ def test_what_cannot_be_done_is_said(place, monkeypatch, capsys, arguments, said
     text = (place / "whole" / "results.jsonl").read_text("utf-8")
     changed = [json.dumps(json.loads(line) | {"key": "of another"}) for line in text.splitlines()]
     (place / "other" / "results.jsonl").write_text("\n".join(changed) + "\n")
+    inventory = json.loads((place / "whole" / "inventory.json").read_text())
+    changed = json.dumps(inventory | {"key": "of another"})
+    (place / "other" / "inventory.json").write_text(changed)
     assert grade(*arguments) == 2
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error and "Errno" not in error
     assert not (place / "o").exists(), "it left something behind"
+
+
+def test_help_says_what_a_merge_and_the_doctor_take(capsys):
+    assert grade("merge", "--help") == 0
+    assert "A merge takes --out alone of the options, and doctor takes none." in (
+        capsys.readouterr().out
+    )
+
+
+def test_as_many_jobs_as_are_said_and_else_one_more_than_cores(place, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "course_lib.grading.command.graded", lambda tasks, key, jobs: asked.append(jobs) or iter(())
+    )
+    for i, given in enumerate(([], ["--jobs", JOBS + 2])):
+        assert grade(place / "class", "--out", tmp_path / str(i), *given) == 0
+    assert asked == [JOBS, JOBS + 2]
 
 
 def test_a_cluster_needs_dask(place, tmp_path, monkeypatch, capsys):

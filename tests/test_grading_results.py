@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from made_rows import ASKED, HOSTILE, NAMES, a_class, missing, open_row, row, shuffled
 
-from course_lib.grading.reports.results import Results, merge, read
+from course_lib.grading.reports.results import Results, joined, keep_rows, read
 from course_lib.grading.reports.rows import ROW, ResultsError, by_student, checked, key_of
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +22,12 @@ def write_all(path: Path, rows: list[dict]) -> None:
     with Results(path) as results:
         for found in rows:
             results.append(found)
+
+
+def merge(paths: list[Path], out: Path) -> list[dict]:
+    rows = joined(paths)
+    keep_rows(rows, out)
+    return rows
 
 
 def sorted_rows(rows: list[dict]) -> list[dict]:
@@ -227,11 +233,16 @@ def test_shards_become_one_file(tmp_path):
 
 
 def test_shards_that_differ_are_refused(tmp_path):
-    write_all(tmp_path / "0.jsonl", [row("ana", FIRST)])
+    write_all(tmp_path / "0.jsonl", [row("ana", FIRST, path="elsewhere/03.ipynb")])
     write_all(tmp_path / "1.jsonl", [row("ana", FIRST, isolation="none", cpu_ms=1)])
-    with pytest.raises(ResultsError, match=r"differ about ana, 03.1, in isolation"):
+    with pytest.raises(
+        ResultsError, match=r"0.jsonl and .*1.jsonl differ about ana, 03.1, in isol"
+    ):
         merge([tmp_path / "0.jsonl", tmp_path / "1.jsonl"], tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
+    write_all(tmp_path / "2.jsonl", [row("ana", FIRST)])
+    (found,) = joined([tmp_path / "2.jsonl", tmp_path / "0.jsonl"])
+    assert found["path"] == "elsewhere/03.ipynb", "where a file lay is no other grade"
 
 
 def test_a_disk_that_is_full_leaves_whole_lines(tmp_path, monkeypatch):

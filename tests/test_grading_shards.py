@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from course_lib.grading.reports.rows import ResultsError
+from course_lib.grading.row import named
 from course_lib.grading.shards import be_that_part, be_whole, keep_shard, part_of, shard_in
 
 
@@ -24,6 +25,20 @@ def test_every_student_is_in_one_part_with_all_their_files(n):
     assert sorted(id(file) for part in parts for file in part) == sorted(map(id, files))
     names = [{file.student for file in part} for part in parts]
     assert sum(map(len, names)) == 7 and part_of(files, None) == files
+
+
+def test_a_late_name_moves_nobody_to_another_part():
+    def parts(*names: str) -> list[list[str]]:
+        files = [SimpleNamespace(student=name) for name in names]
+        return [[file.student for file in part_of(files, (i, 3))] for i in (1, 2, 3)]
+
+    before = parts("amy", "ben", "cat", "dan", "eve", "fay")
+    assert before == [["cat", "fay"], ["dan"], ["amy", "ben", "eve"]]
+    after = parts("abe", "amy", "ben", "cat", "dan", "eve", "fay")
+    assert [[name for name in part if name != "abe"] for part in after] == before
+    long, odd = "x" * 300, "\udc80undecodable"
+    as_in_rows = [bool(part) for part in parts(named(long))]
+    assert [bool(part) for part in parts(long)] == as_in_rows and [odd] in parts(odd)
 
 
 def test_a_folder_says_which_part_it_holds(tmp_path):

@@ -15,19 +15,23 @@ from course_lib.grading import doctor
 from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect, place_of
 from course_lib.grading.interrupts import STATUS, STOPPED, unheard
+from course_lib.grading.inventory import inventory_of, keep_inventory
+from course_lib.grading.kept import be_kept, kept, with_the_others
 from course_lib.grading.key import KeyFileError, key_in, make_key
+from course_lib.grading.merge import left_behind, merge, students_in
+from course_lib.grading.options import JOBS, without_meaning
 from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
-from course_lib.grading.reports.by_hand import counted_by_hand, files_of, read_by_hand
+from course_lib.grading.reports.by_hand import counted_by_hand, read_by_hand
 from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
 from course_lib.grading.reports.gradescope import write_gradescope
 from course_lib.grading.reports.output import counted, line, write
-from course_lib.grading.reports.results import Results, merge, read
+from course_lib.grading.reports.results import Results, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 from course_lib.grading.reports.worksheets import write_worksheets
-from course_lib.grading.shards import be_that_part, be_whole, keep_shard, part_of, shard_in
+from course_lib.grading.shards import be_that_part, keep_shard, part_of
 
 LISTED = 5  # packages
 BY_HAND_FILE = "by_hand.csv"
@@ -60,14 +64,20 @@ class UsageError(ValueError):
 
 def _run(arguments: argparse.Namespace) -> int:
     first, *others = arguments.submissions
-    if str(first) == "doctor" and not first.exists():
+    task = "" if first.exists() else str(first)
+    if task == "doctor":
+        be_meant(task, arguments)
+        if others:
+            raise UsageError("grade doctor takes no folder: it is about this machine.")
         return doctor.run()
-    if not first.exists() and str(first) != "merge":
+    if task == "merge":
+        be_meant(task, arguments, "out")
+    elif task:
         raise UsageError(f"{first} doesn't exist. Give the folder that was handed in, or doctor.")
     if arguments.out is None:
         raise UsageError("Where do the grades go? Give --out GRADES.")
     be_a_folder(arguments.out)
-    if str(first) == "merge" and not first.exists():
+    if task == "merge":
         return merged(others, arguments.out)
     if others:
         raise UsageError(f"One folder or zip at a time, not {len(arguments.submissions)}.")
@@ -85,6 +95,8 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     key = key_in(key_file) if key_file.exists() else None
     way = ways(arguments)
     everything = collect(place)
+    if arguments.resume:
+        everything = with_the_others(everything, place, arguments.out)
     questions = asked_of(everything, arguments.only)
     if not questions:
         chapters = " or ".join(arguments.only or sorted({q.chapter for q in QUESTIONS}))
@@ -95,6 +107,8 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
     be_that_part(arguments.out, arguments.shard)
+    if key:
+        be_kept(handed_in, questions, key, arguments.out)
     known = {row["student"] for row in read(path)} if path.exists() else set()
     keys = wanted(handed_in, questions, key or b"")
     there = {(one.student, one.question): one.submission for one in keys}
@@ -105,17 +119,24 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         print(f"{key_file} isn't there: it gets a new key. Keep it.", file=sys.stderr)
     key = key or make_key(key_file)
     keep_shard(arguments.out, arguments.shard)
+    keep_inventory(arguments.out, inventory_of(handed_in, everything, questions, key))
     keys = wanted(handed_in, questions, key)
     with Results(path) as results:
         tasks = begin(results, handed_in, questions, key)
         now = sum(len(task.questions) for task in tasks)
         grade_into(results, tasks, way(tasks, key))
     if arguments.resume:
-        print(resumed(now, keys, known))
+        print("\n".join(filter(None, [resumed(now, keys, known), kept(handed_in)])))
     rows = read(path, keys)
     rows = write_reports(rows, questions, arguments.out, known=known)
     print(summary(rows, arguments.out, by_hand.told))
     return 0
+
+
+def be_meant(task: str, arguments: argparse.Namespace, *meant: str) -> None:
+    """Refuse an option that would be ignored."""
+    if others := without_meaning(arguments, *meant):
+        raise UsageError(f"grade {task} doesn't take {others}.")
 
 
 def be_a_folder(out: Path) -> None:
@@ -126,33 +147,18 @@ def be_a_folder(out: Path) -> None:
 
 
 def merged(parts: list[Path], out: Path) -> int:
-    """Join the results of shards, and write the reports of the whole class."""
-    if not parts:
-        raise UsageError("Which parts? Give the --out folders of the shards.")
-    if out.resolve() in [part.resolve() for part in parts] or shard_in(out):
-        raise UsageError(f"{out} is one of the parts. Give another --out.")
-    paths = [part / "results.jsonl" for part in parts]
-    if lacking := [str(path.parent) for path in paths if not path.is_file()]:
-        raise UsageError(f"{lacking[0]}: no results.jsonl is there. Give --out folders of shards.")
-    be_whole(parts)
-    rows = [row for path in paths for row in read(path)]
-    if len({(row["key"], row["version"]) for row in rows}) > 1:
-        raise UsageError("The parts were graded with other keys or versions: give all one --key.")
-    files = [part / BY_HAND_FILE for part in parts]
-    by_hand = read_by_hand(out / BY_HAND_FILE, files_of(rows), files)
-    out.mkdir(parents=True, exist_ok=True)
-    rows = merge(paths, out / "results.jsonl")
-    graded = {row["question"] for row in rows}
-    chapters = {name.split(".")[0] for name in graded}
-    rows = write_reports(rows, [q for q in QUESTIONS if q.chapter in chapters], out, files)
-    print(summary(rows, out, by_hand.told))
+    """Join the results of parts, and write the reports of the whole class."""
+    rows, questions, told = merge(parts, out, BY_HAND_FILE)
+    by_hand = [part / BY_HAND_FILE for part in parts]
+    rows = write_reports(rows, questions, out, by_hand, students_in(parts))
+    print("\n".join(filter(None, [left_behind(parts), summary(rows, out, told)])))
     return 0
 
 
 def ways(arguments: argparse.Namespace) -> Callable[[list[Task], bytes], Rows]:
     """What grades: the cores of this machine, or the workers of a cluster."""
     if not arguments.dask:
-        return functools.partial(graded, jobs=arguments.jobs)
+        return functools.partial(graded, jobs=arguments.jobs or JOBS)
     try:
         from course_lib.grading import cluster
     except ModuleNotFoundError as error:

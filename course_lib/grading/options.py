@@ -9,8 +9,9 @@ EPILOG = """\
 python -m course_lib grade handed-in/ --out grades/     grade a class
 python -m course_lib grade doctor                       what walls this machine has
 python -m course_lib grade merge a/ b/ --out grades/    join the parts that --shard made
-"""
 
+A merge takes --out alone of the options, and doctor takes none.
+"""
 
 JOBS = (os.cpu_count() or 1) + 1
 
@@ -35,7 +36,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--jobs",
         type=_jobs,
-        default=JOBS,
         help=f"answers at a time (default {JOBS}, one more than cores: some sleep)",
     )
     command.add_argument(
@@ -44,13 +44,20 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--resume", action="store_true", help="go on where a run was stopped")
     command.add_argument("--require-isolation", choices=["full"], help="or grade nothing")
     command.add_argument(
-        "--shard", type=shard, metavar="I/N", help="only the I-th of N parts of the class"
+        "--shard", type=shard, metavar="I/N", help="only the I-th of N parts, uneven by chance"
     )
     command.add_argument(
         "--dask",
         metavar="ADDRESS",
         help="on the workers of a Dask cluster, such as tls://host:8786",
     )
+
+
+def without_meaning(arguments: argparse.Namespace, *meant: str) -> str:
+    """The options that were given and aren't meant, as they are written."""
+    given = [name for name, value in vars(arguments).items() if value not in (None, False)]
+    others = sorted({*given} - {*meant, "command", "submissions"})
+    return ", ".join(f"--{name.replace('_', '-')}" for name in others)
 
 
 def _jobs(text: str) -> int:

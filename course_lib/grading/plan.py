@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from course_lib.checks import QUESTIONS
 from course_lib.checks.question import Question
 from course_lib.grading.handed_in.collect import Submission
+from course_lib.grading.inventory import Earlier
 from course_lib.grading.pool import Task
 from course_lib.grading.reports.results import Results
 from course_lib.grading.reports.rows import Key, key_of
@@ -26,6 +27,8 @@ def begin(
             results.append(row)
     tasks = []
     for submission in handed_in:
+        if isinstance(submission, Earlier):
+            continue
         own = [q for q in questions if q.chapter == submission.chapter]
         left = [q.id for q in own if key_of(blank(submission, q, key)) not in results.done]
         tasks += [Task(submission, left)] if left else []
@@ -58,7 +61,10 @@ def not_handed_in(
 def wanted(handed_in: list[Submission], questions: list[Question], key: bytes) -> set[Key]:
     """The keys of all that lies in the folder now; results may hold rows of an earlier hand-in."""
     keys = {key_of(row) for row in not_handed_in(handed_in, questions, key)}
-    for submission in handed_in:
-        own = [q for q in questions if q.chapter == submission.chapter]
-        keys |= {key_of(blank(submission, q, key)) for q in own}
-    return keys
+    return keys | answers(handed_in, questions, key)
+
+
+def answers(handed_in: list[Submission], questions: list[Question], key: bytes) -> set[Key]:
+    """The keys of what can be graded: for each file, the questions of its chapter."""
+    pairs = [(s, q) for s in handed_in for q in questions if q.chapter == s.chapter]
+    return {key_of(blank(submission, question, key)) for submission, question in pairs}

@@ -99,27 +99,30 @@ def read(path: Path, wanted: Collection[Key] | None = None) -> list[dict]:
     return [latest[place] for place in sorted(latest)]
 
 
-def merge(paths: Iterable[Path], out: Path) -> list[dict]:
-    """Write the rows of several shards into one file, sorted, and return them.
+def joined(paths: Iterable[Path], wanted: Collection[Key] | None = None) -> list[dict]:
+    """The rows of several files as those of one, sorted.
 
-    Shards that graded the same answer must agree in all but the CPU time, of which the least is
-    kept.
+    Who graded the same answer must agree in all but where it lay, of which the first counts, and
+    the CPU time, of which the least is kept.
     """
-    merged: dict[tuple[str, str], tuple[dict, Path]] = {}
+    found: dict[tuple[str, str], tuple[dict, Path]] = {}
     for path in sorted(map(Path, paths)):
-        for row in read(path):
+        for row in read(path, wanted):
             place = (row["student"], row["question"])
-            other, where = merged.get(place, (row, path))
-            differs = [field for field in ROW if field != "cpu_ms" and row[field] != other[field]]
-            if differs:
+            other, where = found.get(place, (row, path))
+            alike = {"cpu_ms": min(row["cpu_ms"], other["cpu_ms"]), "path": other["path"]}
+            if differs := [f for f in ROW if f not in alike and row[f] != other[f]]:
                 raise ResultsError(
-                    f"{path} and {where} differ about {line(place[0], 60)}, {place[1]}, "
-                    f"in {', '.join(differs)}: grade that student again, and merge then"
+                    f"{where} and {path} differ about {line(place[0], 60)}, {place[1]}, "
+                    f"in {', '.join(differs)}: give only one of the two"
                 )
-            merged[place] = (row | {"cpu_ms": min(row["cpu_ms"], other["cpu_ms"])}, where)
-    rows = [merged[place][0] for place in sorted(merged)]
-    write(out, b"".join(map(_encoded, rows)).decode())
-    return rows
+            found[place] = (row | alike, where)
+    return [found[place][0] for place in sorted(found)]
+
+
+def keep_rows(rows: Iterable[dict], path: Path) -> None:
+    """Write rows that were graded elsewhere into one file, whole or not at all."""
+    write(path, b"".join(map(_encoded, rows)).decode())
 
 
 def _by_key(path: Path) -> dict[Key, dict]:
