@@ -52,7 +52,7 @@ def inventory_of(
     questions: list[Question],
     key: bytes,
 ) -> Inventory:
-    """What a folder is to be made from: of everything in the class, the part that is graded here."""
+    """What a folder is to be made from: of everything in the class, what is graded here."""
     chapters = sorted({question.chapter for question in questions})
     elsewhere = {named(s.student) for s in everything} - {named(s.student) for s in handed_in}
     return Inventory(version(), fingerprint(key), chapters, handed_in, sorted(elsewhere))
