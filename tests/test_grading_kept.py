@@ -80,9 +80,66 @@ def test_a_part_keeps_its_others():
         put(f"class/{name}/03_masks.py", f"{CAUSAL}# again\n")
         assert grade(f"class/{name}", *part, "part", "--resume") == 0
     assert len(names) > 1 and grade("class", *part, "whole") == 0
-    one, other = (reports(Path(folder)) for folder in ("part", "whole"))
-    # of who is in other parts, only a run over the class knows
-    assert one | {"inventory.json": b""} == other | {"inventory.json": b""}
+    assert reports(Path("part")) == reports(Path("whole")), "with who is in other parts"
+
+
+def test_a_student_of_another_part_is_told(capsys):
+    for i in (1, 2):
+        assert grade("class", "--key", "key", "--shard", f"{i}/2", "--out", f"part{i}") == 0
+    joes = next(i for i in (1, 2) if any(r["student"] == "joe" for r in rows_in(f"part{i}")))
+    given = ["class/joe", "--key", "key", "--shard", f"{3 - joes}/2", "--out", f"part{3 - joes}"]
+    assert grade(*given, "--resume") == 2
+    assert "joe is in another part of the class" in capsys.readouterr().err
+
+
+def rows_in(folder: str) -> list[dict]:
+    return read(Path(folder, "results.jsonl"))
+
+
+def test_other_chapters_are_not_left_out_for_one_student(capsys):
+    before = reports(Path("grades"))
+    assert grade("class/joe", *RESUME, "--only", "03") == 2
+    assert "grades holds chapter 02 too, and its grades would go" in capsys.readouterr().err
+    assert reports(Path("grades")) == before
+    assert grade("class", "--key", "key", "--out", "some", "--only", "02") == 0
+    given = ["class/joe", "--key", "key", "--out", "some", "--resume"]
+    assert grade(*given) == 2
+    assert "chapter 03 lacks. Add --only 02." in capsys.readouterr().err
+    assert grade(*given, "--only", "02") == 0
+
+
+def test_who_is_new_is_named(capsys):
+    put("late/Joe/03_masks.py", CAUSAL)
+    assert grade("late", *RESUME) == 0
+    assert "Kept as graded before: 4 students. New in these grades: Joe." in capsys.readouterr().out
+
+
+def test_one_of_two_namesakes_is_known_by_the_number(tmp_path, capsys):
+    def name(number: int, chapter: str, files: int) -> str:
+        return f"li_{number}_{files}_{chapter}.py"
+
+    put(f"canvas/{name(2001, '03_masks', 7001)}", CAUSAL)
+    put("canvas/mo_2009_7002_03_masks.py", CAUSAL)
+    given = ["--key", "key", "--out", "two", "--resume"]
+    assert grade("canvas", *given) == 0
+    before = reports(Path("two"))
+    for chapter in ("03_masks", "02_attention"):
+        other = name(2002, chapter, 7003)
+        put(other, CAUSAL)
+        assert grade(other, *given) == 2
+        assert "holds one with that of canvas 2001" in capsys.readouterr().err
+        assert reports(Path("two")) == before
+    put(f"canvas/{name(2002, '03_masks', 7003)}", CAUSAL)
+    assert grade("canvas", *given) == 0
+    anew = name(2001, "03_masks", 7005)
+    put(anew, f"{CAUSAL}# again\n")
+    assert grade(anew, *given) == 0
+    lines = Path("two/canvas.csv").read_text().splitlines()[2:]
+    assert [line.split(",")[:2] for line in lines] == [
+        ["li_2001", "2001"],
+        ["li_2002", "2002"],
+        ["mo", "2009"],
+    ]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from course_lib.grading.reports.lines_by_hand import question_in
 from course_lib.grading.reports.rows import ResultsError
 
 FIRST = ASKED[0]
+NAMED = HEAD.replace("\r", ",file\r")
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,7 @@ def test_what_a_spreadsheet_makes_of_a_number_may_be_two_questions(monkeypatch):
         (HEAD + f"ana,03.1,6,5,{'x' * 140_000}\n", 2, "field larger"),
         (HEAD + 'ana,03.1,6,5,\nana,03.2,6,4,"late\nbo,03.1,6,4,\n', 3, "left open?"),
         ('"student,question\n', 1, "left open?"),
+        (NAMED + "ana,03.1,6,5,,sha256:35341f\n", 2, "no file is 'sha256:35341f'"),
     ],
 )
 def test_what_cant_be_meant_is_said_before_anything_is_written(tmp_path, text, number, said):

@@ -125,47 +125,38 @@ def fill(given):
 def softmax(scores):
     return torch.softmax(scores, 0) * sign[0]
 """
-WAITS = "perhaps right with it: 02_attention.py, line 7."
+WAITS = (
+    "Wrong without 02_attention.py, line 7, `done = fill(sign)`, "
+    "which may change what it reads and can't be run here"
+)
+
+
+FILLS = "done = fill(sign)"
+BATCH = "over the batch"
 
 
 @pytest.mark.parametrize(
-    ("does", "calls", "points", "mistake", "note"),
+    ("does", "calls", "status", "mistake", "note"),
     [
-        ("given[0] = 1", "", 0, "over the batch", ""),
-        ("given[0] = 1", "done = fill(sign)", 0, "over the batch", ""),
-        ("given[0] = -1", "done = fill(sign)", 0, None, ""),
-        ("given.clear()", "done = fill(sign)", 0, None, "The error arose at 02_attention.py, line"),
-        (
-            "time.sleep(1_000)",
-            "done = fill(sign)",
-            None,
-            None,
-            WAITS,
-        ),
-        (
-            "open('/data.txt')",
-            "done = fill(sign)",
-            None,
-            None,
-            WAITS,
-        ),
-        (
-            "given[0] = 1",
-            "same = sign\nimport no_such\nno_such.plot(same)",
-            None,
-            None,
-            WAITS,
-        ),
+        ("given[0] = 1", "", "graded", BATCH, ""),
+        ("given[0] = 1", FILLS, "graded", BATCH, ""),
+        ("given[0] = -1", FILLS, "graded", None, ""),
+        ("given.clear()", FILLS, "graded", None, "The error arose at 02_attention.py, line 6"),
+        ("raise ValueError", FILLS, "graded", BATCH, "02_attention.py, line 7: ValueError"),
+        ("given[0] = 1", "import plot as plt\nplt.plot(sign)", "graded", BATCH, ""),
+        ("time.sleep(1_000)", FILLS, "unclear", None, f"{WAITS} (it takes too long)."),
+        ("open('/data.txt')", FILLS, "unclear", None, f"{WAITS} (02_attention.py, line 7: "),
+        ("given[0] = 1", "import no_such\nno_such.see(sign)", "not graded", None, "no_such isn't"),
     ],
 )
 def test_a_wrong_answer_is_judged_with_what_may_fill_its_table_or_by_a_person(
-    grader, does, calls, points, mistake, note
+    grader, does, calls, status, mistake, note
 ):
     source = f"{FILLED.format(does)}{calls}".encode()
     [row] = grader.rows(Submission("ana", "02", "ana/02_attention.py", source), [QUESTION])
-    assert (row["points"], row["mistake"]) == (points, mistake), row
-    assert row["status"] == ("graded" if points == 0 else "unclear")
-    assert note in row["note"] and bool(row["note"]) == bool(note)
+    assert (row["status"], row["mistake"]) == (status, mistake), row
+    assert row["points"] == (0 if status == "graded" else None)
+    assert row["note"].startswith(note) and bool(row["note"]) == bool(note)
 
 
 def test_a_slow_start_of_its_process_takes_nothing_from_an_answers_time(monkeypatch):

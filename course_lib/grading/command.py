@@ -16,7 +16,7 @@ from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.handed_in.collect import NothingHandedIn, Submission, collect, place_of
 from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.inventory import inventory_of, keep_inventory
-from course_lib.grading.kept import be_kept, kept, with_the_others
+from course_lib.grading.kept import be_kept, be_of_the_part, kept, with_the_others
 from course_lib.grading.key import KeyFileError, key_in, make_key
 from course_lib.grading.merge import left_behind, merge, students_in
 from course_lib.grading.options import JOBS, without_meaning
@@ -107,6 +107,7 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
     if path.exists() and key is None:
         raise UsageError(f"{key_file} isn't there: with which key was the beginning graded?")
     be_that_part(arguments.out, arguments.shard)
+    be_of_the_part(everything, handed_in)
     if key:
         be_kept(handed_in, questions, key, arguments.out)
     known = {row["student"] for row in read(path)} if path.exists() else set()
@@ -119,14 +120,15 @@ def graded_class(place: Path, arguments: argparse.Namespace) -> int:
         print(f"{key_file} isn't there: it gets a new key. Keep it.", file=sys.stderr)
     key = key or make_key(key_file)
     keep_shard(arguments.out, arguments.shard)
-    keep_inventory(arguments.out, inventory_of(handed_in, everything, questions, key))
+    inventory = inventory_of(handed_in, everything, questions, key, arguments.out)
+    keep_inventory(arguments.out, inventory)
     keys = wanted(handed_in, questions, key)
     with Results(path) as results:
         tasks = begin(results, handed_in, questions, key)
         now = sum(len(task.questions) for task in tasks)
         grade_into(results, tasks, way(tasks, key))
     if arguments.resume:
-        print("\n".join(filter(None, [resumed(now, keys, known), kept(handed_in)])))
+        print("\n".join(filter(None, [resumed(now, keys, known), kept(handed_in, known)])))
     rows = read(path, keys)
     rows = write_reports(rows, questions, arguments.out, known=known)
     print(summary(rows, arguments.out, by_hand.told))

@@ -7,6 +7,7 @@ when it is graded again.
 import dataclasses
 import functools
 import hmac
+import re
 import socket
 import time
 from collections.abc import Iterable, Iterator
@@ -41,6 +42,11 @@ from course_lib.grading.row import (
 )
 
 FORMS = 4  # draws a question: what is right, and what each mistake gives, is computed once for each
+
+HERE_ALONE = re.compile(
+    r": (\w*(OS|IO|File\w*|Permission|Connection|Import|Memory)|ModuleNotFound)Error: "
+)
+"""A note of code that ended in what may be otherwise on the student's machine."""
 
 FIRST = {"allowed": CALL_SECONDS, "on_the_clock": QUESTION_SECONDS}
 AFTERWARDS = {"allowed": SHORT_SECONDS, "on_the_clock": NEXT_QUESTION_SECONDS}
@@ -115,14 +121,15 @@ class Grader:
 
         Such a statement may as well be a plot that takes a minute. So it gets little time, and its
         lateness costs the other answers nothing. Where it can't be run here, nobody knows what it
-        would have changed: a person has to look.
+        would have changed: a person has to look. Any other error it also has in the notebook.
         """
         whole, other = self._run(code.whole, answer.question, student, AFTERWARDS)
         both = {"cpu_ms": row["cpu_ms"] + whole["cpu_ms"]}
-        ran = not other.late and other.notes == answer.notes
-        if whole["points"] > row["points"] or (ran and whole["points"] == row["points"]):
+        new = [note for note in other.notes if note not in answer.notes]
+        why = "it takes too long" if other.late else next(filter(HERE_ALONE.search, new), "")
+        if whole["points"] > row["points"] or (not why and whole["points"] == row["points"]):
             return whole | both
-        return (row if ran else unsure(row, code)) | both
+        return (unsure(row, code, why) if why else row) | both
 
     def _run(
         self, pieces: tuple[tuple[str, str], ...], question: Question, student: str, times: dict

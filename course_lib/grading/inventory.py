@@ -51,11 +51,17 @@ def inventory_of(
     everything: list[Submission],
     questions: list[Question],
     key: bytes,
+    out: Path,
 ) -> Inventory:
-    """What a folder is to be made from: of everything in the class, what is graded here."""
+    """What a folder is to be made from: of everything in the class, what is graded here.
+
+    Where one student's files alone were given, the others of the class are known from before.
+    """
+    before = inventory_in(out) if any(isinstance(s, Earlier) for s in everything) else None
     chapters = sorted({question.chapter for question in questions})
-    elsewhere = {named(s.student) for s in everything} - {named(s.student) for s in handed_in}
-    return Inventory(version(), fingerprint(key), chapters, handed_in, sorted(elsewhere))
+    there = {named(s.student) for s in everything} | {*(before.elsewhere if before else ())}
+    elsewhere = sorted(there - {named(s.student) for s in handed_in})
+    return Inventory(version(), fingerprint(key), chapters, handed_in, elsewhere)
 
 
 def keep_inventory(out: Path, inventory: Inventory) -> None:

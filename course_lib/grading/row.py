@@ -18,7 +18,16 @@ from course_lib.grading.handed_in.answers import Code
 from course_lib.grading.handed_in.collect import Submission
 from course_lib.grading.handed_in.renamed import below_the_stub, renamed
 from course_lib.grading.handed_in.watched import reaches_out
-from course_lib.grading.reports.rows import LACKS, LOOK, MISSING, NOT_GRADED, UNCLEAR, UNREADABLE
+from course_lib.grading.reports.output import line
+from course_lib.grading.reports.rows import (
+    LACKS,
+    LOOK,
+    MISSING,
+    NOT_GRADED,
+    UNCLEAR,
+    UNREADABLE,
+    UNRUN,
+)
 
 FACT_AT_MOST = 2_000
 NAME_AT_MOST = 200
@@ -26,7 +35,6 @@ WHY_AT_MOST = 300
 STUB_STANDS = "Nothing is written here yet."
 STUB_ABOVE = "The line that raises NotImplementedError stands above what {} answers."
 NOT_THERE = "No cell defines {}."
-LEFT_OUT = "Wrong without what can't be run here, and perhaps right with it: {}."
 SHOWN = 3
 NO_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,100})'")
 
@@ -124,10 +132,12 @@ def lacking(row: dict, question: Question) -> dict | None:
     return kept | {"status": NOT_GRADED, "points": None, "note": LACKS.format(found[1])}
 
 
-def unsure(row: dict, code: Code) -> dict:
+def unsure(row: dict, code: Code, why: str) -> dict:
     """A part of a row for a wrong answer that may hang on what couldn't be run here."""
+    first = {where: source.partition("\n")[0] for where, source in code.whole}
+    places = [f"{where}, `{line(first[where], 60)}`" for where in code.left_out[:SHOWN]]
     more = ", ..." if code.left_out[SHOWN:] else ""
-    note = LEFT_OUT.format("; ".join(code.left_out[:SHOWN]) + more)
+    note = UNRUN.format("; ".join(places) + more, why[:WHY_AT_MOST])
     kept = {"isolation": row["isolation"], "cpu_ms": row["cpu_ms"]}
     return kept | {"status": UNCLEAR, "points": None, "note": note}
 

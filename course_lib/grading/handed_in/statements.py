@@ -20,6 +20,8 @@ STARTS = re.compile(r"^(?:def|class|async def|@)(?!\w)", re.MULTILINE)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
+# Names under which plots and notebooks are imported: what they are given stays as it is.
+READERS = {"plt", "ax", "axes", "fig", "sns", "px", "display"}
 # Functions that change their first argument, besides those that end in an underscore.
 FILLERS = {"setattr", "delattr", "update_wrapper", "heappush", "heapify", "shuffle"}
 
@@ -136,10 +138,11 @@ def root(node: ast.AST) -> str | None:
 
 
 def _handed_on(node: ast.AST) -> set[str]:
-    """See Statement.hands_on; Python's own functions only read what they are given."""
+    """See Statement.hands_on; Python's own functions and plots only read what they are given."""
     if isinstance(node, ast.Call):
         own = hasattr(builtins, getattr(node.func, "id", "")) and node.func.id != "next"
-        values = [] if own else [*node.args, *[keyword.value for keyword in node.keywords]]
+        reads = own or root(node.func) in READERS
+        values = [] if reads else [*node.args, *[keyword.value for keyword in node.keywords]]
         return {root(value) for value in values} - {None}
     values = getattr(node, "elts", getattr(node, "values", []))
     if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr):

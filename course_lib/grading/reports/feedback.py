@@ -25,6 +25,7 @@ from course_lib.grading.reports.rows import (
     NOT_GRADED,
     UNCLEAR,
     UNREADABLE,
+    UNRUN,
     asked,
     by_student,
 )
@@ -81,8 +82,9 @@ def tell(row: dict | None, question: Question) -> Told:
     if status in WAITS:
         # The note of a grader's fault is about us; the others are about what is theirs.
         note = line(row["note"]) if status != NOT_GRADED else ""
-        notes = tuple(text for text in (WAITS[status], note, NO_COST) if text)
-        return Told(question, status, None, notes=notes)
+        clear = note.startswith(UNRUN.partition("{")[0])
+        told = ("" if clear else WAITS[status], note, NO_COST)
+        return Told(question, status, None, notes=tuple(filter(None, told)))
     note = line(row["note"])
     if status == MISSING:
         default = f"There is no function `{question.name}` in what you handed in."

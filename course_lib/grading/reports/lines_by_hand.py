@@ -128,7 +128,10 @@ def cell_for(digest: str) -> str:
 
 
 def _answer(place: Place, cells: dict[str, str], there: Mapping[Place, str]) -> Answer:
-    found = FILE.fullmatch(cells.get("file", "").strip())
+    told = cells.get("file", "").strip()
+    found = FILE.fullmatch(told)
+    if told.lower().startswith("sha256") and not found:
+        raise ResultsError(f"no file is {line(told, 60)!r}: it is sha256: and at least 8 digits")
     file = found[1].lower() if found else ""
     is_there = place in there and there[place].startswith(file)
     return Answer(*place, "" if is_there else file)

@@ -22,6 +22,7 @@ WITHOUT_POINTS = (UNCLEAR, UNREADABLE, NOT_GRADED)  # a person looks; never zero
 BY_HAND = "by hand"  # points of a person; never in results.jsonl
 LACKS = "{} isn't installed here. If you know it, install it, and grade again with --resume."
 LOOK = "a person has to look"
+UNRUN = "Wrong without {}, which may change what it reads and can't be run here ({})."
 LINES_AT_MOST = 50
 
 
