@@ -15,14 +15,13 @@ from pathlib import Path
 import psutil
 import pytest
 from a_class import RIGHT, hand_in, reports
+from test_grading_merge import zero
 
 from course_lib.__main__ import main
-from course_lib.checks import find
 from course_lib.grading import doctor, pool
 from course_lib.grading.confined.process import GraderFault
 from course_lib.grading.options import JOBS
 from course_lib.grading.reports.results import read
-from course_lib.grading.row import blank
 
 ROOT = Path(__file__).parents[1]
 KEY = "0123456789abcdef" * 4
@@ -222,12 +221,6 @@ def test_a_finished_run_is_resumed_without_grading_anything(place, copy, monkeyp
 
 
 def test_a_students_number_reaches_the_exports_and_outlives_a_resume(tmp_path, monkeypatch):
-    def zero(tasks, key, jobs):
-        for task in tasks:
-            asked = [find(name) for name in task.questions]
-            yield from ((task.submission, blank(task.submission, q, key)) for q in asked)
-            yield task.submission, None
-
     monkeypatch.setattr("course_lib.grading.command.graded", zero)
     there, out = tmp_path / "class", tmp_path / "grades"
     ben = there / "Ben Ito_4711_assignsubmission_file_" / "02_attention.py"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from a_class import CAUSAL, RIGHT, reports
-from test_grading_merge import grade, put, zero
+from test_grading_merge import grade, put, work_in
 
 from course_lib.grading.reports.results import read
 
@@ -16,9 +16,7 @@ RESUME = ["--key", "key", "--out", "grades", "--resume"]
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     """A folder to work in, with a key, a class, and its grades."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("course_lib.grading.command.graded", zero)
-    Path("key").write_text("0123456789abcdef" * 4)
+    work_in(tmp_path, monkeypatch)
     for name in NAMES:
         put(f"class/{name}/03_masks.py", CAUSAL)
     put("class/joe/02_attention.py")

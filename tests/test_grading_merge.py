@@ -32,12 +32,17 @@ def put(path: str, source: str = RIGHT) -> None:
     Path(path).write_text(source)
 
 
+def work_in(folder: Path, monkeypatch) -> None:
+    """A folder with a key, in which nothing is run."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("course_lib.grading.command.graded", zero)
+    Path("key").write_text("0123456789abcdef" * 4)
+
+
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     """A folder to work in, with a key and a class that handed in chapter 03."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("course_lib.grading.command.graded", zero)
-    Path("key").write_text("0123456789abcdef" * 4)
+    work_in(tmp_path, monkeypatch)
     for name in NAMES:
         put(f"class/{name}/03_masks.py")
 

@@ -18,7 +18,7 @@ from course_lib.grading.interrupts import STATUS, STOPPED, unheard
 from course_lib.grading.inventory import inventory_of, keep_inventory
 from course_lib.grading.kept import be_kept, be_of_the_part, kept, with_the_others
 from course_lib.grading.key import KeyFileError, key_in, make_key
-from course_lib.grading.merge import left_behind, merge, students_in
+from course_lib.grading.merge import merge
 from course_lib.grading.options import JOBS, without_meaning
 from course_lib.grading.plan import asked_of, begin, wanted
 from course_lib.grading.pool import Task, graded
@@ -27,7 +27,7 @@ from course_lib.grading.reports.classroom import write_class
 from course_lib.grading.reports.feedback import write_feedback
 from course_lib.grading.reports.gradebook import canvas, moodle, write_gradebook
 from course_lib.grading.reports.gradescope import write_gradescope
-from course_lib.grading.reports.output import counted, line, write
+from course_lib.grading.reports.output import counted, line, listed, write
 from course_lib.grading.reports.results import Results, read
 from course_lib.grading.reports.rows import Key, ResultsError, doubts, package
 from course_lib.grading.reports.worksheets import write_worksheets
@@ -150,10 +150,10 @@ def be_a_folder(out: Path) -> None:
 
 def merged(parts: list[Path], out: Path) -> int:
     """Join the results of parts, and write the reports of the whole class."""
-    rows, questions, told = merge(parts, out, BY_HAND_FILE)
+    found = merge(parts, out, BY_HAND_FILE)
     by_hand = [part / BY_HAND_FILE for part in parts]
-    rows = write_reports(rows, questions, out, by_hand, students_in(parts))
-    print("\n".join(filter(None, [left_behind(parts), summary(rows, out, told)])))
+    rows = write_reports(found.rows, found.questions, out, by_hand, found.known)
+    print("\n".join(filter(None, [found.left_behind, summary(rows, out, found.told)])))
     return 0
 
 
@@ -208,8 +208,7 @@ def resumed(now: int, keys: set[Key], known: set[str]) -> str:
     """How much a run added to an earlier one, and whom that knew who isn't here now."""
     lines = [f"Graded now: {counted(now, 'answer')} of {len(keys)}."]
     if gone := sorted(known - {one.student for one in keys}):
-        names = ", ".join(line(name, 60) for name in gone[:LISTED]) + ", ..." * bool(gone[LISTED:])
-        lines.append(f"Left out, for want of their files: {names}. Their pages are removed.")
+        lines.append(f"Left out, for want of their files: {listed(gone)}. Their pages are removed.")
         lines.append("Give the whole class's folder, and they are there again.")
     return "\n".join(lines)
 

@@ -46,6 +46,8 @@ def _known(one: Submission, before: list[Submission], out: Path) -> Submission:
 
     Of two students with one name each has a number, in Moodle another for each assignment.
     """
+    if not one.number:
+        return one
     platform = one.number.partition(" ")[0]
     alike = [
         other
@@ -53,11 +55,11 @@ def _known(one: Submission, before: list[Submission], out: Path) -> Submission:
         if other.number.partition(" ")[0] == platform
         and (platform == "canvas" or other.chapter == one.chapter)
     ]
-    theirs = {other.student for other in alike if one.number and other.number == one.number}
+    theirs = {other.student for other in alike if other.number == one.number}
     if len(theirs) == 1:
         return replace(one, student=theirs.pop())
     numbers = {other.number for other in alike if other.student == one.student and other.number}
-    if one.number and numbers:
+    if numbers:
         raise ResultsError(
             f"{one.path} is of {line(one.student, 60)} with the number of {one.number}, and {out} "
             f"holds one with that of {min(numbers)}. Give the whole class's folder."

@@ -1,30 +1,41 @@
 """Several folders of grades become one, with the rows of one run over all that was handed in."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from course_lib.checks.question import Question
 from course_lib.grading.handed_in.collect import Submission
 from course_lib.grading.inventory import NAME, Inventory, inventory_in, keep_inventory
 from course_lib.grading.plan import answers, asked_of, not_handed_in
 from course_lib.grading.reports.by_hand import files_of, read_by_hand
-from course_lib.grading.reports.output import counted, line
+from course_lib.grading.reports.output import counted, line, listed
 from course_lib.grading.reports.results import joined, keep_rows, read
 from course_lib.grading.reports.rows import ResultsError, key_of
 from course_lib.grading.row import named
 from course_lib.grading.shards import be_whole, shard_in
 
-LISTED = 5  # students
 NO_KEY = b""  # what has a row's version and fingerprint needs no key
 
 
-def merge(
-    parts: list[Path], out: Path, by_hand: str
-) -> tuple[list[dict], list[Question], list[str]]:
+class Merged(NamedTuple):
+    """What came of a merge.
+
+    `known` is whoever was ever graded in a part: who left may have points that a person gave.
+    `told` is what an instructor should hear of such points, and `left_behind` of the students.
+    """
+
+    rows: list[dict]
+    questions: list[Question]
+    known: set[str]
+    told: list[str]
+    left_behind: str
+
+
+def merge(parts: list[Path], out: Path, by_hand: str) -> Merged:
     """Join the results of parts, whose points are in files called `by_hand`.
 
-    Returns the rows, the questions, and what an instructor should hear of the points. All that can
-    be wrong is told before anything is written.
+    All that can be wrong is told before anything is written.
     """
     if not parts:
         raise ResultsError("Which parts? Give the --out folders of the shards.")
@@ -38,27 +49,25 @@ def merge(
     whole = together(inventories)
     questions = asked_of(whole.files, whole.chapters)
     rows = rows_of(whole, questions, inventories)
-    files, known = [part / by_hand for part in parts], students_in(parts)
+    files, known = [part / by_hand for part in parts], _students_in(paths)
     told = read_by_hand(out / by_hand, files_of(rows), files, known).told
     keep_inventory(out, whole)
     keep_rows(rows, out / "results.jsonl")
-    return rows, questions, told
+    return Merged(rows, questions, known, told, _left_behind(inventories.values()))
 
 
-def students_in(parts: Iterable[Path]) -> set[str]:
-    """Whoever was ever graded there: who left may have points that a person gave."""
-    return {row["student"] for part in parts for row in read(part / "results.jsonl")}
+def _students_in(paths: Iterable[Path]) -> set[str]:
+    return {row["student"] for path in paths for row in read(path)}
 
 
-def left_behind(parts: Iterable[Path]) -> str:
+def _left_behind(inventories: Collection[Inventory]) -> str:
     """Whom a part saw in the class and none graded, in a line: who came after theirs was."""
-    inventories = [_inventory(part) for part in parts]
     graded = {named(file.student) for one in inventories for file in one.files}
     names = sorted({name for one in inventories for name in one.elsewhere} - graded)
     if not names:
         return ""
-    listed = ", ".join(line(name, 60) for name in names[:LISTED]) + ", ..." * bool(names[LISTED:])
-    return f"In the class and in no part: {listed}. Run each part again with --resume, and merge."
+    told = f"In the class and in no part: {listed(names)}."
+    return f"{told} Run each part again with --resume, and merge."
 
 
 def together(inventories: dict[Path, Inventory]) -> Inventory:

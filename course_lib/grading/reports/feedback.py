@@ -25,9 +25,9 @@ from course_lib.grading.reports.rows import (
     NOT_GRADED,
     UNCLEAR,
     UNREADABLE,
-    UNRUN,
     asked,
     by_student,
+    unrun,
 )
 
 PRINTED_AT_MOST = 600
@@ -82,8 +82,7 @@ def tell(row: dict | None, question: Question) -> Told:
     if status in WAITS:
         # The note of a grader's fault is about us; the others are about what is theirs.
         note = line(row["note"]) if status != NOT_GRADED else ""
-        clear = note.startswith(UNRUN.partition("{")[0])
-        told = ("" if clear else WAITS[status], note, NO_COST)
+        told = ("" if row and unrun(row) else WAITS[status], note, NO_COST)
         return Told(question, status, None, notes=tuple(filter(None, told)))
     note = line(row["note"])
     if status == MISSING:

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 NAME_AT_MOST = 60  # bytes of a student's name in a file name: zips and synced folders add theirs
@@ -36,6 +36,11 @@ def visible(text: str, at_most: int = 2_000, lines: bool = False) -> str:
 def line(text: str, at_most: int = 600) -> str:
     """A text in one line, as a fact is read."""
     return visible(" ".join(text[: 4 * at_most].split()), at_most)
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, each short, in one line."""
+    return ", ".join(line(name, 60) for name in names[:most]) + ", ..." * bool(names[most:])
 
 
 def counted(n: int, what: str) -> str:

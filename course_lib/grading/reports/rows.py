@@ -149,6 +149,11 @@ def doubts(row: dict) -> list[dict]:
     return [found for found in row["lines"] if found["fact"].endswith(LOOK)]
 
 
+def unrun(row: dict) -> bool:
+    """Whether a wrong answer waits for a person because of what couldn't be run beside it."""
+    return row["status"] == UNCLEAR and row["note"].startswith(UNRUN.partition("{")[0])
+
+
 def is_absent(row: dict) -> bool:
     """Whether nothing was handed in for the chapter, so that no file is behind the row."""
     return row["status"] == MISSING and not row["path"]

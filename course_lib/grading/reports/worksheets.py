@@ -18,7 +18,7 @@ from pathlib import Path
 
 from course_lib.checks.question import Question
 from course_lib.grading.reports.gradebook import chapters, csv_text, standings
-from course_lib.grading.reports.output import write
+from course_lib.grading.reports.output import remove_old, write
 from course_lib.grading.reports.rows import asked, known
 
 HEAD = ["Identifier", "Grade", "Last modified (grade)"]  # what Moodle doesn't start without
@@ -49,8 +49,7 @@ def worksheets(rows: Iterable[dict], questions: Iterable[Question]) -> dict[str,
 def write_worksheets(rows: Iterable[dict], questions: Iterable[Question], folder: Path) -> None:
     """Write them, and take away those of an earlier run that these rows don't give."""
     texts = {f"moodle_{name}.csv": text for name, text in worksheets(rows, questions).items()}
-    for old in Path(folder).glob("moodle_[0-9][0-9].csv"):
-        if old.name not in texts:
-            old.unlink()
     for name, text in texts.items():
-        write(Path(folder) / name, text)
+        write(folder / name, text)
+    there, written = folder.glob("moodle_[0-9][0-9].csv"), [folder / name for name in texts]
+    remove_old(there, written, ours=lambda path: True)
